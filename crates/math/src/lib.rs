@@ -1,0 +1,5 @@
+//! To come.
+#![no_std]
+
+mod real;
+pub use crate::real::Real;

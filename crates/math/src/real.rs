@@ -1,0 +1,68 @@
+use core::fmt::{Debug, Display};
+use core::ops::{AddAssign, DivAssign, MulAssign, SubAssign};
+
+use num_traits::float::FloatCore;
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+/// The scalar of every model: `f32` or `f64`. Elementary functions are ours, the same bits everywhere.
+pub trait Real:
+    sealed::Sealed
+    + FloatCore
+    + AddAssign
+    + SubAssign
+    + MulAssign
+    + DivAssign
+    + Debug
+    + Display
+    + Default
+    + Send
+    + Sync
+    + 'static
+{
+    /// Unit roundoff `u`: 2⁻²⁴ or 2⁻⁵³. Error bounds in these docs are written in it.
+    const UNIT_ROUNDOFF: Self;
+    /// The smallest probability whose logarithm a model takes: 1e-37 or 1e-300.
+    const FLOOR: Self;
+    /// Elements in 128 bytes, a row of the packed tables: 32 or 16.
+    const LANES: usize;
+    /// One row of a packed table.
+    type Lanes: AsRef<[Self]> + AsMut<[Self]> + Copy;
+
+    /// A row of zeros.
+    fn lanes() -> Self::Lanes;
+    /// The nearest value of this type.
+    fn from_f64(x: f64) -> Self;
+    /// The value, exactly.
+    fn to_f64(self) -> f64;
+}
+
+macro_rules! real {
+    ($t:ident, $u:expr, $floor:expr, $lanes:expr) => {
+        impl Real for $t {
+            const UNIT_ROUNDOFF: Self = $u;
+            const FLOOR: Self = $floor;
+            const LANES: usize = $lanes;
+            type Lanes = [$t; $lanes];
+
+            #[inline(always)]
+            fn lanes() -> Self::Lanes {
+                [0.0; $lanes]
+            }
+            #[inline(always)]
+            fn from_f64(x: f64) -> Self {
+                x as $t
+            }
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self.into()
+            }
+        }
+    };
+}
+real!(f32, f32::EPSILON / 2.0, 1e-37, 32);
+real!(f64, f64::EPSILON / 2.0, 1e-300, 16);

@@ -1,0 +1,3 @@
+//! To come.
+#![no_std]
+#![forbid(unsafe_code)]
