@@ -3,15 +3,11 @@ use core::ops::{AddAssign, DivAssign, MulAssign, SubAssign};
 
 use num_traits::float::FloatCore;
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for f32 {}
-    impl Sealed for f64 {}
-}
+use crate::elementary::Elementary;
 
 /// The scalar of every model: `f32` or `f64`. Elementary functions are ours, the same bits everywhere.
 pub trait Real:
-    sealed::Sealed
+    Elementary
     + FloatCore
     + AddAssign
     + SubAssign
