@@ -1,3 +1,49 @@
-//! To come.
+//! Cells, windows and distances on a torus of any dimension: integers only, nothing allocates.
+//!
+//! A [`Torus`] of extents `E` has `P = ∏ E_d` cells, numbered row-major (the last axis is fastest);
+//! its opposite faces are glued together, so every coordinate wraps. [`Windows`] adds the sides `W`
+//! of a box: window `k` holds the `V = ∏ W_d` cells `(k + o) mod E`, `0 ≤ o_d < W_d`, and its mirror,
+//! the windows that hold a cell `i`, are the `V` starts `(i - o) mod E`.
+//!
+//! ```
+//! use countgrid_torus::{Torus, Windows};
+//!
+//! let torus = Torus::new([2, 3])?;
+//! assert_eq!(torus.cell_at([-1, 4]), 4); // coordinates wrap
+//! assert_eq!(torus.coords_of(4), [1, 1]);
+//! assert_eq!(torus.distance_squared(0, 5), 2); // one step back along both axes
+//!
+//! let windows = Windows::new(torus, [1, 2])?;
+//! assert!(windows.cells_of(5).eq([5, 3])); // wraps within its line
+//! assert!(windows.starts_over(3).eq([3, 5]));
+//! # Ok::<(), countgrid_torus::ShapeError>(())
+//! ```
+//!
+//! Everything is a `const fn` unless it iterates or takes a square root, so shapes can be constants:
+//!
+//! ```
+//! use countgrid_torus::Torus;
+//! const MAP: Torus<2> = match Torus::new([16, 16]) {
+//!     Ok(torus) => torus,
+//!     Err(_) => panic!("extents are not zero"),
+//! };
+//! static TABLE: [f32; MAP.cells()] = [0.0; MAP.cells()];
+//! # assert_eq!(TABLE.len(), 256);
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
+
+mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
+mod neighbours;
+mod torus;
+mod windows;
+
+pub use crate::{
+    error::ShapeError,
+    neighbours::Neighbours,
+    torus::Torus,
+    windows::{WindowCells, Windows},
+};

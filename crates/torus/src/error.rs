@@ -1,0 +1,36 @@
+use core::fmt;
+
+/// Why a shape, or a slice meant to have it, was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "field names say what they hold")]
+pub enum ShapeError {
+    /// `extents[axis] == 0`.
+    EmptyAxis { axis: usize },
+    /// `sides[axis] == 0`.
+    EmptyWindow { axis: usize },
+    /// `sides[axis] > extents[axis]`: the window would hold cells twice.
+    WindowTooLarge { axis: usize, side: usize, extent: usize },
+    /// The product of the extents exceeds `isize::MAX`.
+    TooManyCells,
+    /// A slice does not hold one element per cell.
+    Length { table: &'static str, expected: usize, found: usize },
+}
+
+impl fmt::Display for ShapeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::EmptyAxis { axis } => write!(f, "axis {axis} has no cells"),
+            Self::EmptyWindow { axis } => write!(f, "the window has side 0 along axis {axis}"),
+            Self::WindowTooLarge { axis, side, extent } => {
+                write!(f, "the window has side {side} along axis {axis}, which has {extent} cells")
+            }
+            Self::TooManyCells => f.write_str("more cells than can be addressed"),
+            Self::Length { table, expected, found } => {
+                write!(f, "`{table}` has {found} elements, needs {expected}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ShapeError {}
