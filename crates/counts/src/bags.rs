@@ -3,6 +3,19 @@ use crate::Count;
 /// A data set: bags of counts over one set of features, whatever the storage.
 ///
 /// Implemented by the views of this crate; a model that takes `&impl Bags` fits them all.
+///
+/// ```
+/// use countgrid_counts::{Bags, Csr, Dense};
+///
+/// fn mean_length(bags: &impl Bags) -> f64 {
+///     bags.tokens() / bags.len() as f64
+/// }
+/// let dense = Dense::new(3, &[2_u8, 0, 1, 0, 0, 4])?;
+/// let sparse = Csr::new(3, &[0, 2, 3], &[0, 2, 2], &[2_u8, 1, 4])?;
+/// assert_eq!(mean_length(&dense), mean_length(&sparse));
+/// assert!(dense.entries(0).eq([(0, 2), (2, 1)]));
+/// # Ok::<(), countgrid_counts::BagsError>(())
+/// ```
 pub trait Bags {
     /// How a count is stored.
     type Count: Count;
@@ -21,5 +34,45 @@ pub trait Bags {
     /// Whether there is no bag at all.
     fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Tokens of a bag, `N_t = Σ_z c_tz`: added in order, so exact for integers up to 2⁵³. A bag out of range
+    /// has none.
+    fn total(&self, bag: usize) -> f64 {
+        self.entries(bag).map(|(_, count)| count.to_real::<f64>()).fold(0.0, |sum, count| sum + count)
+    }
+    /// Tokens of all bags, `Σ_t N_t`.
+    fn tokens(&self) -> f64 {
+        (0..self.len()).map(|bag| self.total(bag)).fold(0.0, |sum, total| sum + total)
+    }
+    /// The largest count, `max_tz c_tz`; 0 where there is none.
+    fn max_count(&self) -> f64 {
+        let largest = |bag| self.entries(bag).map(|(_, count)| count.to_real::<f64>()).fold(0.0, f64::max);
+        (0..self.len()).map(largest).fold(0.0, f64::max)
+    }
+    /// Number of counts that are not zero.
+    fn nonzeros(&self) -> usize {
+        (0..self.len()).map(|bag| self.entries(bag).count()).sum()
+    }
+}
+
+impl<B: Bags + ?Sized> Bags for &B {
+    type Count = B::Count;
+    type Entries<'a>
+        = B::Entries<'a>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn features(&self) -> usize {
+        (**self).features()
+    }
+    #[inline]
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+    #[inline]
+    fn entries(&self, bag: usize) -> Self::Entries<'_> {
+        (**self).entries(bag)
     }
 }

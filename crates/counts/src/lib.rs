@@ -1,7 +1,39 @@
-//! To come.
+//! What a data set is: bags of counts, borrowed and validated once.
+//!
+//! A model takes `&impl Bags`, so it fits every storage: [`Csr`] (sparse rows), [`Dense`] (rows of all counts),
+//! [`Bag`] (one bag) and, with feature `alloc`, the owned `CsrBuf`. A [`Count`] is any primitive integer or
+//! float.
+//!
+//! ```
+//! use countgrid_counts::{Bags, Csr};
+//! let bags = Csr::new(4, &[0, 2, 3], &[0, 3, 1], &[1_u32, 2, 5])?;
+//! for t in 0..bags.len() {
+//!     for (feature, count) in bags.entries(t) {
+//!         assert!(feature < bags.features() && count > 0);
+//!     }
+//! }
+//! # Ok::<(), countgrid_counts::BagsError>(())
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 mod bags;
+#[cfg(feature = "alloc")]
+mod buf;
 mod count;
-pub use crate::{bags::Bags, count::Count};
+mod dense;
+mod error;
+mod sparse;
+
+#[cfg(feature = "alloc")]
+pub use crate::buf::CsrBuf;
+pub use crate::{
+    bags::Bags,
+    count::Count,
+    dense::{Dense, DenseEntries},
+    error::BagsError,
+    sparse::{Bag, Csr, SparseEntries},
+};
