@@ -1,1 +1,38 @@
-//! To come.
+//! Text to bags of words.
+//!
+//! A document becomes a *bag*: how often it uses each word of a vocabulary, the order forgotten.
+//! [`Tokenizer`] says what a word is, [`bags`] reads a whole collection and selects the vocabulary, and
+//! [`Vocabulary`] counts a new document against a vocabulary that exists already.
+//!
+//! ```
+//! use countgrid_text::{TextOptions, bags};
+//!
+//! let documents = ["The cat sat on the mat.", "A cat, a dog!", "Dogs don't sit."];
+//! let bags = bags(documents, &TextOptions::default())?;
+//! assert_eq!(bags.vocabulary, ["cat", "dog", "dogs", "mat", "sat", "sit"]);
+//! assert_eq!(bags.bag(1).collect::<Vec<_>>(), [(0, 1), (1, 1)]); // one cat, one dog
+//! # Ok::<(), countgrid_text::TextError>(())
+//! ```
+//!
+//! The result depends on the documents and the options alone, never on hashing: the same vocabulary in the
+//! same order on every run and machine, and permuting documents permutes bags. Memory grows with the
+//! distinct words of the collection and of each document, not with its length.
+#![forbid(unsafe_code)]
+
+mod bags;
+mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
+mod options;
+mod select;
+mod tokenizer;
+mod vocabulary;
+
+pub use crate::{
+    bags::{Summary, WordBags, bags},
+    error::TextError,
+    options::{StopWords, TextOptions},
+    tokenizer::Tokenizer,
+    vocabulary::Vocabulary,
+};

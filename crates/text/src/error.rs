@@ -1,0 +1,30 @@
+/// Why options, or a collection, were refused.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "field names say what they hold")]
+pub enum TextError {
+    /// `max_share` is not in `(0, 1]`.
+    MaxShare { found: f64 },
+    /// No word can be as short as `max_letters` and as long as `min_letters`.
+    Letters { min: usize, max: usize },
+    /// More distinct words, or more tokens of one word in the document, than a `u32` counts.
+    TooMany { document: usize },
+}
+
+impl core::fmt::Display for TextError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match *self {
+            Self::MaxShare { found } => {
+                write!(f, "the largest share of documents must lie in (0, 1], not {found}")
+            }
+            Self::Letters { min, max } => {
+                write!(f, "words of at least {min} and at most {max} characters do not exist")
+            }
+            Self::TooMany { document } => {
+                write!(f, "document {document} has more words than can be counted")
+            }
+        }
+    }
+}
+
+impl core::error::Error for TextError {}
