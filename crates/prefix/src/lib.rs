@@ -1,3 +1,38 @@
-//! To come.
+//! Prefix sums, box sums and torus window sums in any dimension, without an allocator.
+//!
+//! [`window_sums`] is the window operator `(S f)_k = ∑_o f_{k+o}` of a counting grid and
+//! [`spread_sums`] its adjoint `(S'g)_i = ∑_o g_{i-o}`, by additions only.
+//!
+//! ```
+//! use countgrid_prefix::{scratch_len, spread_sums, window_sums};
+//! use countgrid_torus::{Torus, Windows};
+//!
+//! const WINDOWS: Windows<2> = match Torus::new([2, 3]) {
+//!     Ok(torus) => match Windows::new(torus, [2, 2]) {
+//!         Ok(windows) => windows,
+//!         Err(_) => panic!("the window fits"),
+//!     },
+//!     Err(_) => panic!("extents are not zero"),
+//! };
+//! let table = [1.0, 0.0, 0.0, /**/ 0.0, 0.0, 5.0];
+//! let (mut sums, mut scratch) = ([0.0; 6], [0.0; scratch_len(&WINDOWS)]);
+//! window_sums(&WINDOWS, &table, &mut sums, &mut scratch)?;
+//! assert_eq!(sums, [1.0, 5.0, 6.0, 1.0, 5.0, 6.0]);
+//! spread_sums(&WINDOWS, &table, &mut sums, &mut scratch)?;
+//! assert_eq!(sums, [6.0, 1.0, 5.0, 6.0, 1.0, 5.0]);
+//! # Ok::<(), countgrid_prefix::LengthError>(())
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
+
+mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
+mod line;
+mod window;
+
+pub use crate::{
+    error::LengthError,
+    window::{scratch_len, spread_sums, window_sums},
+};

@@ -1,0 +1,160 @@
+use countgrid_torus::Windows;
+use num_traits::Zero;
+
+use crate::LengthError;
+use crate::line::Ring;
+
+/// Sides up to this one are summed directly, left to right; longer ones by doubling.
+const DIRECT: usize = 8;
+
+/// Elements of scratch that [`window_sums`] and [`spread_sums`] need, however many rows the table has.
+#[must_use]
+pub const fn scratch_len<const D: usize>(windows: &Windows<D>) -> usize {
+    let (sides, mut passes, mut doubling, mut axis) = (windows.sides(), 0, false, 0);
+    while axis < D {
+        passes += (sides[axis] > 1) as usize;
+        doubling |= sides[axis] > DIRECT;
+        axis += 1;
+    }
+    let planes = if doubling { 3 } else { (passes > 1) as usize };
+    planes * windows.torus().cells()
+}
+
+/// `(S f)_k = ∑_o f_{k+o}`, `0 ≤ o_d < W_d`, for every row `f` of a `[row][cell]` table.
+///
+/// # Errors
+/// [`LengthError`], before anything is written.
+#[inline(always)]
+pub fn window_sums<const D: usize, T: Copy + Zero>(
+    windows: &Windows<D>,
+    table: &[T],
+    sums: &mut [T],
+    scratch: &mut [T],
+) -> Result<(), LengthError> {
+    all_rows(windows, table, sums, scratch, false)
+}
+
+/// `(S'g)_i = ∑_o g_{i-o}`, `0 ≤ o_d < W_d`, for every row `g` of a `[row][cell]` table: the adjoint of
+/// [`window_sums`].
+///
+/// # Errors
+/// [`LengthError`], before anything is written.
+#[inline(always)]
+pub fn spread_sums<const D: usize, T: Copy + Zero>(
+    windows: &Windows<D>,
+    table: &[T],
+    sums: &mut [T],
+    scratch: &mut [T],
+) -> Result<(), LengthError> {
+    all_rows(windows, table, sums, scratch, true)
+}
+
+#[inline(always)]
+fn all_rows<const D: usize, T: Copy + Zero>(
+    windows: &Windows<D>,
+    table: &[T],
+    sums: &mut [T],
+    scratch: &mut [T],
+    mirrored: bool,
+) -> Result<(), LengthError> {
+    let cells = windows.torus().cells();
+    let needed = scratch_len(windows);
+    if table.len() % cells != 0 {
+        return Err(LengthError::Rows { cells, found: table.len() });
+    }
+    if sums.len() != table.len() {
+        return Err(LengthError::Sums { expected: table.len(), found: sums.len() });
+    }
+    let found = scratch.len();
+    let scratch = scratch.get_mut(..needed).ok_or(LengthError::Scratch { needed, found })?;
+    for (row, sums) in table.chunks_exact(cells).zip(sums.chunks_exact_mut(cells)) {
+        one_row(windows, row, sums, scratch, mirrored);
+    }
+    Ok(())
+}
+
+/// The axes with a side above 1, last axis first. The passes alternate between the first plane of
+/// scratch and the row of sums, so that the last one ends in the sums.
+#[inline(always)]
+fn one_row<const D: usize, T: Copy + Zero>(
+    windows: &Windows<D>,
+    row: &[T],
+    sums: &mut [T],
+    scratch: &mut [T],
+    mirrored: bool,
+) {
+    let (sides, extents, strides) = (windows.sides(), windows.torus().extents(), windows.torus().strides());
+    let mut left = sides.iter().filter(|&&side| side > 1).count();
+    if left == 0 {
+        sums.copy_from_slice(row);
+        return;
+    }
+    let (plane, doubles) = scratch.split_at_mut(row.len().min(scratch.len()));
+    let mut first = true;
+    for axis in (0..D).rev().filter(|&axis| sides[axis] > 1) {
+        left -= 1;
+        let ring = Ring { extent: extents[axis], stride: strides[axis], mirrored };
+        match (first, left % 2 == 0) {
+            (true, true) => one_axis(ring, sides[axis], row, sums, doubles),
+            (true, false) => one_axis(ring, sides[axis], row, plane, doubles),
+            (false, true) => one_axis(ring, sides[axis], plane, sums, doubles),
+            (false, false) => one_axis(ring, sides[axis], sums, plane, doubles),
+        }
+        first = false;
+    }
+}
+
+#[inline(always)]
+fn one_axis<T: Copy + Zero>(ring: Ring, side: usize, row: &[T], sums: &mut [T], doubles: &mut [T]) {
+    let block = ring.extent * ring.stride;
+    for (f, sums) in row.chunks_exact(block).zip(sums.chunks_exact_mut(block)) {
+        match side {
+            2 => direct::<T, 2>(ring, f, sums),
+            3 => direct::<T, 3>(ring, f, sums),
+            4 => direct::<T, 4>(ring, f, sums),
+            5 => direct::<T, 5>(ring, f, sums),
+            6 => direct::<T, 6>(ring, f, sums),
+            7 => direct::<T, 7>(ring, f, sums),
+            8 => direct::<T, 8>(ring, f, sums),
+            _ => doubling(ring, side, f, sums, doubles),
+        }
+    }
+}
+
+#[inline(always)]
+fn direct<T: Copy + Zero, const W: usize>(ring: Ring, f: &[T], sums: &mut [T]) {
+    ring.combine([f; W], core::array::from_fn(|o| o), sums, |terms| {
+        let mut sum = terms[0];
+        for &term in &terms[1..] {
+            sum = sum + term;
+        }
+        sum
+    });
+}
+
+/// `side > 8`: sums over 2, 4, 8, ... cells, joined along the binary digits of the side, lowest first.
+#[inline(always)]
+fn doubling<T: Copy + Zero>(ring: Ring, side: usize, f: &[T], sums: &mut [T], doubles: &mut [T]) {
+    let (power, spare) = doubles.split_at_mut(doubles.len() / 2);
+    let (mut power, mut spare) = (&mut power[..f.len()], &mut spare[..f.len()]);
+    power.copy_from_slice(f);
+    let (mut length, mut covered) = (1, 0);
+    loop {
+        if side & length != 0 {
+            if covered == 0 {
+                sums.copy_from_slice(power);
+            } else {
+                // In place: the run that is written is the run that is read.
+                spare.copy_from_slice(sums);
+                ring.combine([spare, power], [0, covered], sums, |[a, b]| a + b);
+            }
+            covered += length;
+        }
+        if covered == side {
+            return;
+        }
+        ring.combine([power, power], [0, length], spare, |[a, b]| a + b);
+        (power, spare) = (spare, power);
+        length *= 2;
+    }
+}
