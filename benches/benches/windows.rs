@@ -1,0 +1,91 @@
+//! Window sums over `[row][cell]` tables. Unit of work: one element of the table, whatever the window.
+//!
+//! `copy` moves the same table once and is the roof: a window sum reads and writes every element at least once.
+//! `definition` adds up each window by itself, as the formula is written.
+
+use std::hint::black_box;
+
+use countgrid_math::{Kernel, Level, dispatch, set_level};
+use countgrid_prefix::{scratch_len, spread_sums, window_sums};
+use countgrid_torus::{Torus, Windows};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+
+/// In L1, in L2, in L3, beyond, in elements of 4 bytes, rounded to whole rows.
+const ELEMENTS: [usize; 4] = [4_096, 65_536, 2_097_152, 8_388_608];
+
+struct Sums<'a, const D: usize> {
+    windows: &'a Windows<D>,
+    table: &'a [f32],
+    sums: &'a mut [f32],
+    scratch: &'a mut [f32],
+    mirrored: bool,
+}
+
+impl<const D: usize> Kernel for Sums<'_, D> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Self { windows, table, sums, scratch, mirrored } = self;
+        let sum = if mirrored { spread_sums } else { window_sums };
+        sum(windows, table, sums, scratch).expect("the lengths fit");
+    }
+}
+
+fn shape<const D: usize>(criterion: &mut Criterion, extents: [usize; D], sides: [usize; D]) {
+    let windows = &Torus::new(extents).and_then(|torus| Windows::new(torus, sides)).expect("windows fit");
+    let cells = windows.torus().cells();
+    let mut group = criterion.benchmark_group(format!("windows/{}/{}", by(&extents), by(&sides)));
+    for elements in ELEMENTS {
+        let rows = (elements / cells).max(1);
+        let table: Vec<f32> = (0..rows * cells).map(|i| (i % 97) as f32).collect();
+        let (mut sums, mut scratch) = (table.clone(), vec![0.0; scratch_len(windows)]);
+        group.throughput(Throughput::Elements(table.len() as u64));
+        group.bench_function(BenchmarkId::new("copy", table.len()), |bencher| {
+            bencher.iter(|| black_box(&mut sums).copy_from_slice(black_box(&table)));
+        });
+        for (level, mirrored) in
+            [(Level::Baseline, false), (Level::Avx2, false), (Level::Baseline, true), (Level::Avx2, true)]
+        {
+            if set_level(level) != level {
+                continue; // this machine has no such vectors
+            }
+            let name = format!("{}/{level}", if mirrored { "spread" } else { "sums" });
+            group.bench_function(BenchmarkId::new(name, table.len()), |bencher| {
+                bencher.iter(|| {
+                    let (table, sums, scratch) = (black_box(&*table), &mut *sums, &mut *scratch);
+                    dispatch(Sums { windows, table, sums, scratch, mirrored });
+                });
+            });
+        }
+        if elements == ELEMENTS[1] {
+            group.bench_function(BenchmarkId::new("definition", table.len()), |bencher| {
+                bencher.iter(|| definition(windows, black_box(&table), &mut sums));
+            });
+        }
+    }
+}
+
+fn definition<const D: usize>(windows: &Windows<D>, table: &[f32], sums: &mut [f32]) {
+    let cells = windows.torus().cells();
+    for (row, sums) in table.chunks_exact(cells).zip(sums.chunks_exact_mut(cells)) {
+        for (start, sum) in sums.iter_mut().enumerate() {
+            *sum = windows.cells_of(start).map(|cell| row[cell]).sum();
+        }
+    }
+}
+
+fn by(sizes: &[usize]) -> String {
+    sizes.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
+}
+
+fn windows(criterion: &mut Criterion) {
+    shape(criterion, [1024], [25]);
+    shape(criterion, [40, 40], [5, 5]);
+    shape(criterion, [40, 40], [8, 8]);
+    shape(criterion, [120, 120], [20, 20]);
+    shape(criterion, [12, 12, 12], [3, 3, 3]);
+    shape(criterion, [4, 4, 4, 4, 4], [2, 2, 2, 2, 2]);
+}
+
+criterion_group!(benches, windows);
+criterion_main!(benches);
