@@ -1,6 +1,6 @@
 //! The elementary functions, one name for both types.
 
-use crate::Real;
+use crate::{Real, exponential, gamma, logarithm, logistic};
 
 /// The bodies behind the free functions of this crate.
 pub trait Elementary: Copy {
@@ -16,66 +16,57 @@ pub trait Elementary: Copy {
     fn trigamma(self) -> Self;
 }
 
-fn digamma_64(mut x: f64) -> f64 {
-    if !(x > 0.0) {
-        return if x == 0.0 { f64::NEG_INFINITY } else { f64::NAN };
-    }
-    let mut sum = 0.0;
-    while x < 12.0 {
-        sum -= 1.0 / x;
-        x += 1.0;
-    }
-    let z = 1.0 / (x * x);
-    sum + (libm::log(x) - 0.5 / x - z * (1.0 / 12.0 - z * (1.0 / 120.0 - z * (1.0 / 252.0 - z / 240.0))))
-}
-
-fn trigamma_64(mut x: f64) -> f64 {
-    if !(x > 0.0) {
-        return if x == 0.0 { f64::INFINITY } else { f64::NAN };
-    }
-    let mut sum = 0.0;
-    while x < 12.0 {
-        sum += 1.0 / (x * x);
-        x += 1.0;
-    }
-    let z = 1.0 / (x * x);
-    sum + (1.0 / x + 0.5 * z + z / x * (1.0 / 6.0 - z * (1.0 / 30.0 - z * (1.0 / 42.0 - z / 30.0))))
-}
-
 macro_rules! elementary {
-    ($t:ident, $($name:ident: |$x:ident| $body:expr;)*) => {
+    ($t:ident, $($name:ident: $body:expr;)*) => {
         impl Elementary for $t {
             $(#[inline(always)]
             fn $name(self) -> Self {
-                let $x = self;
-                $body
+                $body(self)
             })*
         }
     };
 }
-elementary! { f64,
-    exp: |x| libm::exp(x);
-    exp_m1: |x| libm::expm1(x);
-    ln: |x| libm::log(x);
-    ln_1p: |x| libm::log1p(x);
-    sigmoid: |x| 1.0 / (1.0 + libm::exp(-x));
-    softplus: |x| if x > 0.0 { x + libm::log1p(libm::exp(-x)) } else { libm::log1p(libm::exp(x)) };
-    sqrt: |x| libm::sqrt(x);
-    ln_gamma: |x| libm::lgamma(x);
-    digamma: |x| digamma_64(x);
-    trigamma: |x| trigamma_64(x);
-}
 elementary! { f32,
-    exp: |x| libm::expf(x);
-    exp_m1: |x| libm::expm1f(x);
-    ln: |x| libm::logf(x);
-    ln_1p: |x| libm::log1pf(x);
-    sigmoid: |x| 1.0 / (1.0 + libm::expf(-x));
-    softplus: |x| if x > 0.0 { x + libm::log1pf(libm::expf(-x)) } else { libm::log1pf(libm::expf(x)) };
-    sqrt: |x| libm::sqrtf(x);
-    ln_gamma: |x| libm::lgammaf(x);
-    digamma: |x| digamma_64(x.into()) as f32;
-    trigamma: |x| trigamma_64(x.into()) as f32;
+    exp: exponential::f32::exp;
+    exp_m1: exponential::f32::exp_m1;
+    ln: logarithm::f32::ln;
+    ln_1p: logarithm::f32::ln_1p;
+    sigmoid: logistic::f32::sigmoid;
+    softplus: logistic::f32::softplus;
+    sqrt: square_root::single;
+    ln_gamma: |x| gamma::ln_gamma(f64::from(x)) as f32;
+    digamma: |x| gamma::digamma(f64::from(x)) as f32;
+    trigamma: |x| gamma::trigamma(f64::from(x)) as f32;
+}
+elementary! { f64,
+    exp: exponential::f64::exp;
+    exp_m1: exponential::f64::exp_m1;
+    ln: logarithm::f64::ln;
+    ln_1p: logarithm::f64::ln_1p;
+    sigmoid: logistic::f64::sigmoid;
+    softplus: logistic::f64::softplus;
+    sqrt: square_root::double;
+    ln_gamma: gamma::ln_gamma;
+    digamma: gamma::digamma;
+    trigamma: gamma::trigamma;
+}
+
+/// IEEE 754 asks for the correctly rounded root, so every implementation gives the same bits, and under `std`
+/// it can be the processor's.
+mod square_root {
+    #[cfg(not(feature = "std"))]
+    pub(super) use libm::{sqrt as double, sqrtf as single};
+
+    #[cfg(feature = "std")]
+    #[inline(always)]
+    pub(super) fn single(x: f32) -> f32 {
+        x.sqrt()
+    }
+    #[cfg(feature = "std")]
+    #[inline(always)]
+    pub(super) fn double(x: f64) -> f64 {
+        x.sqrt()
+    }
 }
 
 macro_rules! free_functions {
@@ -89,24 +80,24 @@ macro_rules! free_functions {
     };
 }
 free_functions! {
-    /// `e^x`.
+    /// `e^x`. 0 at -∞, ∞ at ∞; small results are subnormal before they are 0.
     exp;
-    /// `e^x - 1`.
+    /// `e^x - 1`, also where `x` is so small that `e^x` is 1.
     exp_m1;
-    /// Natural logarithm.
+    /// Natural logarithm. -∞ at 0, NaN for negative numbers, ∞ at ∞.
     ln;
-    /// `ln(1 + x)`.
+    /// `ln(1 + x)`, also where `x` is so small that `1 + x` is 1. -∞ at -1, NaN below.
     ln_1p;
-    /// `1 / (1 + e^-x)`.
+    /// The logistic function `1 / (1 + e^-x)`.
     sigmoid;
-    /// `ln(1 + e^x)`.
+    /// `ln(1 + e^x)`, the integral of [`sigmoid`]; never overflows.
     softplus;
-    /// Square root, correctly rounded.
+    /// Square root, correctly rounded. NaN for negative numbers.
     sqrt;
-    /// `ln Γ(x)` for positive `x`.
+    /// `ln Γ(x)` for positive `x`. ∞ at 0, NaN for negative numbers.
     ln_gamma;
-    /// `ψ(x)`, the derivative of `ln Γ`, for positive `x`.
+    /// `ψ(x)`, the derivative of `ln Γ`, for positive `x`. -∞ at 0, NaN for negative numbers.
     digamma;
-    /// `ψ′(x)`, the derivative of `ψ`, for positive `x`.
+    /// `ψ′(x)`, the derivative of `ψ`, for positive `x`. ∞ at 0, NaN for negative numbers.
     trigamma;
 }
