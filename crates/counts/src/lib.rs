@@ -1,4 +1,4 @@
-//! What a data set is: bags of counts, borrowed and validated once.
+//! What a data set is: bags of counts, borrowed and validated once. And what a count is: event models.
 //!
 //! A model takes `&impl Bags`, so it fits every storage: [`Csr`] (sparse rows), [`Dense`] (rows of all counts),
 //! [`Bag`] (one bag) and, with feature `alloc`, the owned `CsrBuf`. A [`Count`] is any primitive integer or
@@ -14,6 +14,12 @@
 //! }
 //! # Ok::<(), countgrid_counts::BagsError>(())
 //! ```
+//!
+//! An [`Event`] model says how likely a count is and which sums estimate its parameters: [`Poisson`], [`Zip`]
+//! (zero-inflated Poisson), [`Bernoulli`] and [`Gaussian`] for one count, [`Multinomial`] for a bag.
+//!
+//! Features: `std` (implies `alloc`; no result depends on it), `alloc` (`CsrBuf`), `fuzzing` (entry points
+//! for fuzz targets, no public interface).
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -26,6 +32,10 @@ mod buf;
 mod count;
 mod dense;
 mod error;
+mod event;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod sparse;
 
 #[cfg(feature = "alloc")]
@@ -35,5 +45,6 @@ pub use crate::{
     count::Count,
     dense::{Dense, DenseEntries},
     error::BagsError,
+    event::{Bernoulli, Estimate, Event, EventError, Gaussian, Multinomial, Poisson, Zip},
     sparse::{Bag, Csr, SparseEntries},
 };
