@@ -1,1 +1,22 @@
-//! To come.
+//! Documents, counts and model files, read and written with care.
+#![forbid(unsafe_code)]
+
+mod columns;
+mod document;
+mod docword;
+mod error;
+mod folder;
+mod jsonl;
+mod read;
+mod source;
+mod table;
+
+pub use crate::columns::Columns;
+pub use crate::document::Document;
+pub use crate::docword::{Counts, read_docword};
+pub use crate::error::{Problem, ReadError};
+pub use crate::folder::Skipped;
+pub use crate::jsonl::read_json_lines;
+pub use crate::read::{DataSet, Format, ReadOptions, Summary, read};
+pub use crate::source::Limits;
+pub use crate::table::{Table, read_table};

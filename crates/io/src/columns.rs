@@ -1,0 +1,155 @@
+use crate::error::Problem;
+
+/// Which columns hold what, where their names are not to be guessed.
+///
+/// A name must be that of a column, or differ from it in case alone. A role left `None` goes to the column
+/// with a name that is usual for it, if there is one; only text must be found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Columns {
+    /// The text: else `text`, `body`, `content`, `abstract`, `definition`, `description`, ...
+    pub text: Option<String>,
+    /// The title: else `title`, `subject`, `headline`, `name`, `word`, ...
+    pub title: Option<String>,
+    /// The label: else `label`, `class`, `category`, `target`, `topic`, ...
+    pub label: Option<String>,
+    /// The id: else `id`, `key`, `url`, `link`, `name`, ...
+    pub id: Option<String>,
+}
+
+// The most telling names first; a column has one role, given in the order text, title, label, id.
+const TEXT: &[&str] = &[
+    "text",
+    "body",
+    "content",
+    "contents",
+    "abstract",
+    "document",
+    "doc",
+    "full_text",
+    "fulltext",
+    "definition",
+    "description",
+    "sentence",
+    "sentences",
+    "paragraph",
+    "passage",
+    "article",
+    "review",
+    "comment",
+    "message",
+    "post",
+    "tweet",
+    "summary",
+    "quote",
+    "question",
+];
+const TITLE: &[&str] = &["title", "subject", "headline", "heading", "caption", "name", "word", "term"];
+const LABEL: &[&str] = &[
+    "label",
+    "labels",
+    "class",
+    "category",
+    "categories",
+    "target",
+    "topic",
+    "group",
+    "newsgroup",
+    "genre",
+    "section",
+    "sentiment",
+    "tag",
+];
+const ID: &[&str] = &[
+    "id",
+    "doc_id",
+    "docid",
+    "document_id",
+    "uid",
+    "uuid",
+    "guid",
+    "key",
+    "url",
+    "uri",
+    "link",
+    "doi",
+    "path",
+    "file",
+    "filename",
+    "name",
+];
+
+/// Roles with the names of their columns.
+pub(crate) type Named = Vec<(&'static str, String)>;
+
+/// The columns that were found, as indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Roles {
+    pub(crate) text: usize,
+    pub(crate) title: Option<usize>,
+    pub(crate) label: Option<usize>,
+    pub(crate) id: Option<usize>,
+}
+
+impl Roles {
+    /// Gives each role its column.
+    pub(crate) fn find(names: &[String], wanted: &Columns) -> Result<Self, Problem> {
+        let named = |role: &'static str, name: &Option<String>| match name {
+            None => Ok(None),
+            Some(name) => position(names, name).map(Some).ok_or_else(|| Problem::NoSuchColumn {
+                role,
+                name: name.clone(),
+                columns: names.to_vec(),
+            }),
+        };
+        let text = named("text", &wanted.text)?;
+        let title = named("title", &wanted.title)?;
+        let label = named("label", &wanted.label)?;
+        let id = named("id", &wanted.id)?;
+
+        let plain: Vec<String> = names.iter().map(|name| plain(name)).collect();
+        let mut taken: Vec<usize> = [text, title, label, id].into_iter().flatten().collect();
+        let mut usual = |found: Option<usize>, known: &[&str], loose: bool| {
+            let first = |matches: &dyn Fn(&str) -> bool| {
+                (0..plain.len()).find(|i| !taken.contains(i) && matches(&plain[*i]))
+            };
+            let exact = |name: &&str| first(&|column| column == *name);
+            // `review_text`, `short_description`
+            let last = |name: &&str| first(&|column| column.rsplit('_').next() == Some(*name));
+            let found = found
+                .or_else(|| known.iter().find_map(exact))
+                .or_else(|| if loose { known.iter().find_map(last) } else { None });
+            taken.extend(found);
+            found
+        };
+        let text =
+            usual(text, TEXT, true).ok_or_else(|| Problem::NoTextColumn { columns: names.to_vec() })?;
+        let title = usual(title, TITLE, false);
+        let label = usual(label, LABEL, false);
+        let id = usual(id, ID, false);
+        Ok(Self { text, title, label, id })
+    }
+
+    /// The columns in use, by role.
+    pub(crate) fn listed(&self, names: &[String]) -> Named {
+        let roles =
+            [("text", Some(self.text)), ("title", self.title), ("label", self.label), ("id", self.id)];
+        let named = |(role, i): (_, Option<usize>)| Some((role, names.get(i?)?.clone()));
+        roles.into_iter().filter_map(named).collect()
+    }
+}
+
+/// The column of that name, or else the one that differs from it in case alone.
+fn position(names: &[String], name: &str) -> Option<usize> {
+    let same = |other: &String| other.trim() == name.trim();
+    let lower = name.trim().to_lowercase();
+    names
+        .iter()
+        .position(same)
+        .or_else(|| names.iter().position(|other| other.trim().to_lowercase() == lower))
+}
+
+/// A column name as it is compared: lower case, words joined by `_`.
+fn plain(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect::<Vec<_>>().join("_")
+}

@@ -1,0 +1,44 @@
+use std::path::Path;
+use std::sync::Arc;
+
+/// One text, and where it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// What the data calls it: the id column, the path inside a folder, or its number from 1.
+    pub id: String,
+    /// What to show for it: the title column, or the beginning of the text.
+    pub title: String,
+    /// Its class, if the data has classes.
+    pub label: Option<String>,
+    /// The text.
+    pub text: String,
+    /// The file it was read from; one allocation for all documents of a file.
+    pub file: Arc<Path>,
+    /// The line on which it starts, from 1.
+    pub line: u64,
+}
+
+/// The first words of a text as a title: at most `characters`, cut at a blank where there is one.
+pub(crate) fn beginning(text: &str, characters: usize) -> String {
+    let mut title = String::new();
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if used + length + 1 > characters {
+            if title.is_empty() {
+                title.extend(word.chars().take(characters));
+            }
+            title.push('…');
+            return title;
+        }
+        if !title.is_empty() {
+            title.push(' ');
+        }
+        title.push_str(word);
+        used += length + 1;
+    }
+    title
+}
+
+/// Characters of a title made from the text.
+pub(crate) const TITLE: usize = 80;

@@ -1,0 +1,301 @@
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a data set was refused: the file, the line where there is one, what is wrong, and the remedy.
+///
+/// [`Display`](fmt::Display) writes all four, on two lines:
+///
+/// ```
+/// use countgrid_io::{Columns, Table, read_table};
+/// let refused = read_table("id,text\n1,fine\n2\n".as_bytes(), "a.csv", Table::Comma, &Columns::default());
+/// assert_eq!(
+///     refused.unwrap_err().to_string(),
+///     "a.csv, line 3: 1 field, but the header names 2\n\
+///      remedy: mend the line; a field that holds the separator, a quote or a line end must be in double quotes"
+/// );
+/// ```
+#[derive(Debug)]
+pub struct ReadError {
+    file: PathBuf,
+    line: Option<u64>,
+    problem: Box<Problem>,
+}
+
+impl ReadError {
+    pub(crate) fn new(file: &Path, line: Option<u64>, problem: Problem) -> Self {
+        Self { file: file.to_path_buf(), line, problem: Box::new(problem) }
+    }
+    /// The file or folder that was being read.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+    /// The line, counted from 1, where the problem belongs to one.
+    pub fn line(&self) -> Option<u64> {
+        self.line
+    }
+    /// What is wrong.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        write!(f, ": {}\nremedy: ", self.problem)?;
+        self.problem.remedy(&self.file, f)
+    }
+}
+
+impl std::error::Error for ReadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self.problem() {
+            Problem::Unreadable(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// What can be wrong with a data set.
+#[derive(Debug)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "field names say what they hold")]
+pub enum Problem {
+    /// The file system refused.
+    Unreadable(io::Error),
+    /// The file has no bytes, or blank lines only.
+    Empty,
+    /// A format for folders was asked for, and this is none.
+    NotAFolder,
+    /// A folder without texts, or a table with nothing after its header.
+    NoDocuments { skipped: usize },
+    /// A sequence that is not UTF-8 starts at this byte, counted from 0 after any decompression.
+    NotUtf8 { byte: u64 },
+    /// A gzip stream that ends too early.
+    TruncatedGzip,
+    /// A gzip stream that cannot be decompressed.
+    DamagedGzip { what: String },
+    /// A line, record or text longer than [`Limits::record_bytes`](crate::Limits::record_bytes).
+    TooLong { limit: usize },
+    /// More bytes, after decompression, than [`Limits::total_bytes`](crate::Limits::total_bytes).
+    TooMuch { limit: u64 },
+    /// Memory for a table of this many elements is not to be had.
+    Memory { elements: usize },
+    /// Neither the name nor the first lines tell what the file is.
+    UnknownFormat,
+    /// A JSON array where one object per line is expected.
+    JsonArray,
+    /// A folder with several data files and no text.
+    SeveralTables { names: Vec<String> },
+    /// No column name is known to stand for text.
+    NoTextColumn { columns: Vec<String> },
+    /// A column was named that is not there.
+    NoSuchColumn { role: &'static str, name: String, columns: Vec<String> },
+    /// A record with too few or too many fields.
+    Fields { expected: usize, found: usize, quoting: bool },
+    /// A double quote is never closed; the line is that of its record.
+    OpenQuote,
+    /// A line that is not JSON.
+    Json { what: String },
+    /// JSON that is not an object.
+    NotAnObject { found: String },
+    /// A JSON object without its text, or with a value of another kind.
+    NoText { column: String, found: &'static str },
+    /// One of the three header lines of a docword file.
+    Header { what: &'static str, found: String },
+    /// A docword line that is not `document word count`.
+    Entry { found: String },
+    /// A document or word number outside `1..=limit`.
+    OutOfRange { what: &'static str, found: u64, limit: u64 },
+    /// A count that is negative, not finite or not a number.
+    Count { found: String },
+    /// Fewer entries than the header says.
+    TooFewEntries { expected: u64, found: u64 },
+    /// More entries than the header says.
+    TooManyEntries { expected: u64 },
+    /// A header that claims more documents than the file has bytes.
+    TooManyDocuments { claimed: u64, last: u64 },
+    /// The same document and word a second time.
+    Repeated { document: u64, word: u64, first: u64 },
+    /// No vocabulary beside a docword file.
+    NoVocabulary { expected: String },
+    /// A vocabulary of another length than the docword header says.
+    VocabularyLength { expected: u64, found: u64, header: PathBuf },
+    /// An empty line in a vocabulary.
+    NoWord,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
+            Self::Empty => f.write_str("empty, there is nothing to read"),
+            Self::NotAFolder => f.write_str("not a folder"),
+            Self::NoDocuments { skipped: 0 } => f.write_str("no documents"),
+            Self::NoDocuments { skipped } => {
+                write!(
+                    f,
+                    "no documents; {skipped} hidden, empty or binary {} skipped",
+                    plural(*skipped, "file")
+                )
+            }
+            Self::NotUtf8 { byte } => write!(f, "not UTF-8 at byte {byte}"),
+            Self::TruncatedGzip => f.write_str("the gzip stream ends too early"),
+            Self::DamagedGzip { what } => write!(f, "the gzip stream is damaged: {what}"),
+            Self::TooLong { limit } => write!(f, "longer than {limit} bytes, the limit for one record"),
+            Self::TooMuch { limit } => {
+                write!(f, "more than {limit} bytes after decompression, the limit for a data set")
+            }
+            Self::Memory { elements } => write!(f, "no memory for a table of {elements} elements"),
+            Self::UnknownFormat => {
+                f.write_str("not recognised as a table, as JSON lines or as docword counts")
+            }
+            Self::JsonArray => f.write_str("a JSON array; one object per line is expected"),
+            Self::SeveralTables { names } => {
+                write!(f, "{} data files and no text files: {}", names.len(), listed(names))
+            }
+            Self::NoTextColumn { columns } => {
+                write!(f, "no column is known to hold text; the columns are {}", listed(columns))
+            }
+            Self::NoSuchColumn { role, name, columns } => {
+                let name = excerpt(name);
+                write!(f, "no {role} column `{name}`; the columns are {}", listed(columns))
+            }
+            Self::Fields { expected, found, .. } => {
+                write!(f, "{found} {}, but the header names {expected}", plural(*found, "field"))
+            }
+            Self::OpenQuote => f.write_str("a double quote opens in this record and is never closed"),
+            Self::Json { what } => write!(f, "not JSON: {what}"),
+            Self::NotAnObject { found } => write!(f, "a JSON object is expected, found `{found}`"),
+            Self::NoText { column, found } => {
+                write!(f, "a string is expected under `{}`, found {found}", excerpt(column))
+            }
+            Self::Header { what, found } => {
+                write!(f, "{what} is expected alone on this line, found `{found}`")
+            }
+            Self::Entry { found } => write!(f, "`document word count` is expected, found `{found}`"),
+            Self::OutOfRange { what, found, limit } => {
+                write!(f, "{what} {found} is not in 1..={limit}, the range the header gives")
+            }
+            Self::Count { found } => write!(f, "count `{found}` is not a finite number, zero or above"),
+            Self::TooFewEntries { expected, found } => {
+                write!(f, "the header says {expected} entries, the file ends after {found}")
+            }
+            Self::TooManyEntries { expected } => {
+                write!(f, "the header says {expected} entries, here is one more")
+            }
+            Self::TooManyDocuments { claimed, last } => {
+                write!(f, "the header claims {claimed} documents, the entries end at document {last}")
+            }
+            Self::Repeated { document, word, first } => {
+                write!(f, "document {document} has word {word} a second time, first on line {first}")
+            }
+            Self::NoVocabulary { expected } => {
+                write!(f, "no vocabulary; `{expected}` is expected beside the counts")
+            }
+            Self::VocabularyLength { expected, found, header } => {
+                write!(f, "{found} words, but the header of {} says {expected}", header.display())
+            }
+            Self::NoWord => f.write_str("an empty line where a word is expected"),
+        }
+    }
+}
+
+impl Problem {
+    /// What to do about it.
+    fn remedy(&self, file: &Path, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(error) if error.kind() == io::ErrorKind::NotFound => {
+                f.write_str("check the spelling of the path")
+            }
+            Self::Unreadable(_) => f.write_str("check that it is a readable file or folder"),
+            Self::Empty => f.write_str("check how the file was made, or name another"),
+            Self::NotAFolder => f.write_str("name a folder, or the format that the file has"),
+            Self::NoDocuments { .. } => {
+                f.write_str("name a folder with text files, or a CSV, TSV or JSONL file with a text column")
+            }
+            Self::NotUtf8 { .. } => {
+                write!(
+                    f,
+                    "convert it, for instance: iconv -f WINDOWS-1252 -t UTF-8 '{}' > utf8.{}",
+                    file.display(),
+                    file.extension().and_then(|e| e.to_str()).unwrap_or("txt")
+                )
+            }
+            Self::TruncatedGzip | Self::DamagedGzip { .. } => {
+                write!(f, "fetch the file again; `gzip -t '{}'` tells whether it is whole", file.display())
+            }
+            Self::TooLong { .. } => f.write_str("split the text into several documents, or raise the limit"),
+            Self::TooMuch { .. } => f.write_str("check that this is the file you mean; if it is, raise the limit"),
+            Self::Memory { .. } => f.write_str("check that this is the file you mean, or use a larger machine"),
+            Self::UnknownFormat => f.write_str(
+                "give a table a header line and the ending .csv, .tsv or .jsonl; put text files into a folder and name the folder",
+            ),
+            Self::JsonArray => write!(f, "jq -c '.[]' '{}' > lines.jsonl", file.display()),
+            Self::SeveralTables { .. } => f.write_str("name one of them"),
+            Self::NoTextColumn { .. } => f.write_str(
+                "name the column that holds the text (--text-column); if the first line is data already, put a header line such as `title,text` above it",
+            ),
+            Self::NoSuchColumn { role, .. } => write!(f, "name one of these as the {role} column"),
+            Self::Fields { quoting: true, .. } => f.write_str(
+                "mend the line; a field that holds the separator, a quote or a line end must be in double quotes",
+            ),
+            Self::Fields { quoting: false, .. } => {
+                f.write_str("mend the line; fields are separated by one tab and hold no tab or line end")
+            }
+            Self::OpenQuote => {
+                f.write_str("close the quote; a quote inside a quoted field is written twice")
+            }
+            Self::Json { .. } | Self::NotAnObject { .. } => {
+                f.write_str("mend the line; each line must be one whole JSON object")
+            }
+            Self::NoText { .. } => f.write_str("mend or remove the line, or name another text column (--text-column)"),
+            Self::Header { .. } => f.write_str(
+                "a docword file begins with three lines: the numbers of documents, of words and of entries",
+            ),
+            Self::Entry { .. } => f.write_str("mend the line: three numbers, numbered from 1, separated by blanks"),
+            Self::OutOfRange { .. } => f.write_str("documents and words are numbered from 1; mend the line or the header"),
+            Self::Count { .. } => f.write_str("mend the line; a count is how often the word occurs in the document"),
+            Self::TooFewEntries { .. } | Self::TooManyEntries { .. } => {
+                f.write_str("the file is cut short or its third line is wrong: fetch it again, or mend that line")
+            }
+            Self::TooManyDocuments { .. } => f.write_str("mend the first line: the number of documents"),
+            Self::Repeated { .. } => f.write_str("add the counts up on one line"),
+            Self::NoVocabulary { .. } => f.write_str("put it there, or name the file (--vocabulary); one word per line"),
+            Self::VocabularyLength { .. } => {
+                f.write_str("name the vocabulary that belongs to the counts (--vocabulary); one word per line")
+            }
+            Self::NoWord => f.write_str("one word per line, in the order of the word numbers"),
+        }
+    }
+}
+
+/// The beginning of a text from a file, fit for a message: one line, no control characters.
+pub(crate) fn excerpt(text: &str) -> String {
+    const CHARACTERS: usize = 40;
+    let mut short: String =
+        text.chars().take(CHARACTERS).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if text.chars().nth(CHARACTERS).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+/// `` `a`, `b` and 3 more ``: at most a dozen names.
+fn listed(names: &[String]) -> String {
+    const NAMES: usize = 12;
+    let mut text =
+        names.iter().take(NAMES).map(|n| format!("`{}`", excerpt(n))).collect::<Vec<_>>().join(", ");
+    if names.len() > NAMES {
+        text.push_str(&format!(" and {} more", names.len() - NAMES));
+    }
+    text
+}
+
+fn plural(n: usize, word: &str) -> String {
+    if n == 1 { word.to_owned() } else { format!("{word}s") }
+}

@@ -1,0 +1,202 @@
+//! A folder of text files: one document per file.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use walkdir::WalkDir;
+
+use crate::document::{Document, TITLE, beginning};
+use crate::error::{Problem, ReadError};
+use crate::source::{Budget, Limits, Source, read_text};
+
+/// Files of a folder that were not read, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// Files and folders whose name begins with a dot.
+    pub hidden: usize,
+    /// Files with a zero byte near the start, or of an unknown kind and not UTF-8.
+    pub binary: usize,
+    /// Files with nothing but white space.
+    pub empty: usize,
+    /// CSV, TSV, JSONL and docword files among text files.
+    pub tables: usize,
+    /// Links to folders, sockets and devices.
+    pub special: usize,
+}
+
+impl Skipped {
+    /// All of them.
+    pub fn total(&self) -> usize {
+        self.hidden + self.binary + self.empty + self.tables + self.special
+    }
+}
+
+/// What a file is by its name, without `.gz`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Name {
+    Csv,
+    Tsv,
+    JsonLines,
+    Docword,
+    Vocabulary,
+    /// Surely meant as text, so that an encoding other than UTF-8 is an error.
+    Text,
+    /// A readme or a licence.
+    About,
+    Other,
+}
+
+impl Name {
+    pub(crate) fn of(path: &Path) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        let extension = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, ending)| ending);
+        match extension {
+            Some("csv") => Self::Csv,
+            Some("tsv" | "tab") => Self::Tsv,
+            Some("jsonl" | "ndjson") => Self::JsonLines,
+            _ if name.starts_with("docword") => Self::Docword,
+            _ if name.starts_with("vocab") => Self::Vocabulary,
+            _ if ["readme", "license", "licence", "copying"].iter().any(|about| name.starts_with(about)) => {
+                Self::About
+            }
+            None | Some("txt" | "text" | "md") => Self::Text,
+            Some(_) => Self::Other,
+        }
+    }
+
+    pub(crate) fn is_table(self) -> bool {
+        matches!(self, Self::Csv | Self::Tsv | Self::JsonLines | Self::Docword)
+    }
+}
+
+/// The files below a folder, in the order of their paths.
+pub(crate) struct Listing {
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) skipped: Skipped,
+}
+
+impl Listing {
+    pub(crate) fn of(folder: &Path) -> Result<Self, ReadError> {
+        let (mut files, mut skipped) = (Vec::new(), Skipped::default());
+        let mut entries = WalkDir::new(folder).min_depth(1).sort_by_file_name().into_iter();
+        while let Some(entry) = entries.next() {
+            let entry = entry.map_err(|error| {
+                let path = error.path().unwrap_or(folder).to_path_buf();
+                ReadError::new(&path, None, Problem::Unreadable(io::Error::from(error)))
+            })?;
+            let kind = entry.file_type();
+            if entry.file_name().as_encoded_bytes().starts_with(b".") {
+                skipped.hidden += 1;
+                if kind.is_dir() {
+                    entries.skip_current_dir();
+                }
+            } else if kind.is_file() || kind.is_symlink() && entry.path().is_file() {
+                files.push(entry.into_path());
+            } else if !kind.is_dir() {
+                skipped.special += 1;
+            }
+        }
+        Ok(Self { files, skipped })
+    }
+
+    /// The one file that is the data, where the folder merely holds it; none if the folder holds texts.
+    pub(crate) fn sole_table(&self, folder: &Path) -> Result<Option<&Path>, ReadError> {
+        let of = |wanted: fn(Name) -> bool| self.files.iter().filter(move |path| wanted(Name::of(path)));
+        if of(|name| matches!(name, Name::Text | Name::Other)).next().is_some() {
+            return Ok(None);
+        }
+        let tables: Vec<_> = of(Name::is_table).collect();
+        match tables.as_slice() {
+            [] => Ok(None),
+            [table] => Ok(Some(table)),
+            several => {
+                let names = several.iter().map(|path| id(path, folder)).collect();
+                Err(ReadError::new(folder, None, Problem::SeveralTables { names }))
+            }
+        }
+    }
+}
+
+/// Reads the text files among those listed.
+pub(crate) fn read(
+    folder: &Path,
+    listing: Listing,
+    budget: &Budget,
+    limits: &Limits,
+) -> Result<(Vec<Document>, Skipped), ReadError> {
+    let Listing { files, mut skipped } = listing;
+    let mut documents = Vec::new();
+    for path in files {
+        let name = Name::of(&path);
+        if name.is_table() {
+            skipped.tables += 1;
+            continue;
+        }
+        let source = Source::open(&path, budget)?;
+        if source.head.contains(&0) {
+            skipped.binary += 1;
+            continue;
+        }
+        let text = match read_text(source.reader(), &path, limits.record_bytes) {
+            Ok(text) => text,
+            Err(error) if name == Name::Other && matches!(error.problem(), Problem::NotUtf8 { .. }) => {
+                skipped.binary += 1;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        if text.trim().is_empty() {
+            skipped.empty += 1;
+            continue;
+        }
+        documents.push(Document {
+            id: id(&path, folder),
+            title: title(&text, &path),
+            label: None,
+            text,
+            file: Arc::from(path),
+            line: 1,
+        });
+    }
+    if documents.is_empty() {
+        return Err(ReadError::new(folder, None, Problem::NoDocuments { skipped: skipped.total() }));
+    }
+    label(&mut documents, folder);
+    Ok((documents, skipped))
+}
+
+/// The path inside the folder, with `/` on every system.
+fn id(path: &Path, folder: &Path) -> String {
+    let inside = path.strip_prefix(folder).unwrap_or(path);
+    inside.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+/// The first line that says something, if it is as short as a title, else the name of the file.
+fn title(text: &str, path: &Path) -> String {
+    let first = text.lines().map(|line| line.trim_matches(['#', '=', '-', '*', ' ', '\t']));
+    let first = first.into_iter().find(|line| !line.is_empty()).unwrap_or("");
+    if !first.is_empty() && first.chars().count() <= TITLE {
+        return beginning(first, TITLE + 1);
+    }
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Labels each document with its subfolder: the first part of the path in which documents differ. A file that
+/// lies beside the subfolders has none.
+fn label(documents: &mut [Document], folder: &Path) {
+    let parents = |document: &Document| -> Vec<String> {
+        let inside = document.file.strip_prefix(folder).unwrap_or(&document.file);
+        let parts = inside.parent().into_iter().flat_map(Path::components);
+        parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
+    };
+    let Some(mut shared) = documents.first().map(parents) else { return };
+    for document in documents.iter() {
+        let same = shared.iter().zip(parents(document)).take_while(|(a, b)| *a == b).count();
+        shared.truncate(same);
+    }
+    for document in documents {
+        document.label = parents(document).into_iter().nth(shared.len());
+    }
+}

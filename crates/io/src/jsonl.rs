@@ -1,0 +1,139 @@
+//! JSON lines: one document per line, an object.
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use crate::columns::{Columns, Named, Roles};
+use crate::document::{Document, TITLE, beginning};
+use crate::error::{Problem, ReadError, excerpt};
+use crate::source::{Limits, Lines};
+
+/// Reads one JSON object per line; `file` is its name in messages.
+///
+/// The keys of the first object decide which of them hold text, title, label and id; those that hold an array
+/// or an object do not count. Every object must have the text, as a string; title, label and id may be strings,
+/// numbers, `true`, `false`, `null` or absent. Where
+/// a title is missing the text's first words serve, where an id is missing the number of the document.
+///
+/// # Errors
+/// Each with its line: what is not JSON, not an object, has no text or a value of another kind; a column that
+/// is not there or not known; text that is not UTF-8; a line beyond the default [`Limits`]; and no line at all.
+///
+/// ```
+/// use countgrid_io::{Columns, read_json_lines};
+/// let lines = "{\"id\": 3, \"body\": \"One.\"}\n{\"id\": 4, \"body\": \"Two.\", \"extra\": []}\n";
+/// let documents = read_json_lines(lines.as_bytes(), "a.jsonl", &Columns::default())?;
+/// assert_eq!((documents[1].id.as_str(), documents[1].text.as_str()), ("4", "Two."));
+/// # Ok::<(), countgrid_io::ReadError>(())
+/// ```
+pub fn read_json_lines(
+    reader: impl BufRead,
+    file: impl AsRef<Path>,
+    columns: &Columns,
+) -> Result<Vec<Document>, ReadError> {
+    let (documents, _) = read(reader, &Arc::from(file.as_ref()), columns, &Limits::default())?;
+    Ok(documents)
+}
+
+/// The documents, and the columns they were read from.
+pub(crate) fn read(
+    reader: impl BufRead,
+    file: &Arc<Path>,
+    columns: &Columns,
+    limits: &Limits,
+) -> Result<(Vec<Document>, Named), ReadError> {
+    let mut lines = Lines::new(reader, file, limits.record_bytes);
+    let mut documents = Vec::new();
+    let mut roles: Option<(Vec<String>, Roles)> = None;
+    loop {
+        let number = lines.line() + 1;
+        let Some(line) = lines.next()? else { break };
+        let line = line.trim();
+        if line.is_empty() {
+            continue;
+        }
+        let refuse = |problem| ReadError::new(file, Some(number), problem);
+        let object = object(line).map_err(refuse)?;
+        let (names, columns) = match &roles {
+            Some(known) => known,
+            None => {
+                let plain = |value: &RawValue| !matches!(kind(value.get()), "an array" | "an object");
+                let names: Vec<String> =
+                    object.iter().filter(|(_, value)| plain(value)).map(|(name, _)| name.clone()).collect();
+                let found = Roles::find(&names, columns).map_err(refuse)?;
+                roles.insert((names, found))
+            }
+        };
+        let text = text(&object, &names[columns.text]).map_err(refuse)?;
+        let scalar = |role: Option<usize>| match role {
+            Some(i) => scalar(&object, &names[i]).map_err(refuse),
+            None => Ok(None),
+        };
+        documents.push(Document {
+            id: scalar(columns.id)?.unwrap_or_else(|| (documents.len() + 1).to_string()),
+            title: scalar(columns.title)?.unwrap_or_else(|| beginning(&text, TITLE)),
+            label: scalar(columns.label)?,
+            text,
+            file: Arc::clone(file),
+            line: number,
+        });
+    }
+    match roles {
+        Some((names, roles)) => Ok((documents, roles.listed(&names))),
+        None => Err(ReadError::new(file, None, Problem::Empty)),
+    }
+}
+
+/// The object on a line, its values unread.
+fn object(line: &str) -> Result<BTreeMap<String, &RawValue>, Problem> {
+    if !line.starts_with('{') {
+        // A value of another kind, or nothing of JSON at all.
+        return Err(match serde_json::from_str::<&RawValue>(line) {
+            Ok(_) => Problem::NotAnObject { found: excerpt(line) },
+            Err(error) => Problem::Json { what: said(&error) },
+        });
+    }
+    serde_json::from_str(line).map_err(|error| Problem::Json { what: said(&error) })
+}
+
+/// What the parser says, with the column; its line is always 1.
+fn said(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.replace(" at line 1 column ", " at column ")
+}
+
+fn text(object: &BTreeMap<String, &RawValue>, name: &str) -> Result<String, Problem> {
+    let wrong = |found| Problem::NoText { column: name.to_owned(), found };
+    let value = object.get(name).ok_or_else(|| wrong("no such key"))?.get();
+    if !value.starts_with('"') {
+        return Err(wrong(kind(value)));
+    }
+    serde_json::from_str(value).map_err(|error| Problem::Json { what: said(&error) })
+}
+
+fn scalar(object: &BTreeMap<String, &RawValue>, name: &str) -> Result<Option<String>, Problem> {
+    let Some(value) = object.get(name).map(|value| value.get()) else { return Ok(None) };
+    let text = match kind(value) {
+        "null" => return Ok(None),
+        "a string" => serde_json::from_str(value).map_err(|error| Problem::Json { what: said(&error) })?,
+        "a number" | "true or false" => value.to_owned(),
+        found => return Err(Problem::NoText { column: name.to_owned(), found }),
+    };
+    Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
+}
+
+/// The kind of a JSON value, by its first character.
+fn kind(value: &str) -> &'static str {
+    match value.bytes().next() {
+        Some(b'"') => "a string",
+        Some(b'{') => "an object",
+        Some(b'[') => "an array",
+        Some(b'n') => "null",
+        Some(b't' | b'f') => "true or false",
+        _ => "a number",
+    }
+}

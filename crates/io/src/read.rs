@@ -1,0 +1,284 @@
+//! One way in, whatever the path holds.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::columns::{Columns, Roles};
+use crate::document::Document;
+use crate::docword::{self, Counts};
+use crate::error::{Problem, ReadError};
+use crate::folder::{self, Listing, Name, Skipped};
+use crate::source::{Budget, Limits, Source};
+use crate::table::Table;
+use crate::{jsonl, table};
+
+/// What a path holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// A folder of text files.
+    Folder,
+    /// A table, fields told apart as given.
+    Table(Table),
+    /// One JSON object per line.
+    JsonLines,
+    /// UCI docword counts with a vocabulary.
+    Docword,
+    /// The doc comments of the crates that Cargo has unpacked.
+    CargoDocs,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Folder => "folder of text files",
+            Self::Table(Table::Comma) => "CSV",
+            Self::Table(Table::Semicolon) => "CSV with semicolons",
+            Self::Table(Table::Tab) => "TSV",
+            Self::JsonLines => "JSON lines",
+            Self::Docword => "docword counts",
+            Self::CargoDocs => "doc comments of Cargo's crates",
+        })
+    }
+}
+
+/// How [`read`] is to go about it; the default finds everything out by itself.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// What the path holds, where it is not to be guessed.
+    pub format: Option<Format>,
+    /// The columns of a table or of JSON lines.
+    pub columns: Columns,
+    /// The vocabulary of a docword file, where it does not lie beside it.
+    pub vocabulary: Option<PathBuf>,
+    /// When to give up.
+    pub limits: Limits,
+}
+
+/// A data set as it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DataSet {
+    /// Texts, still to be counted.
+    Documents(Vec<Document>),
+    /// Bags that were counted before.
+    Counts(Counts),
+}
+
+/// What was read, to be printed.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// The file or folder that was read: the path given, or the one data file in that folder.
+    pub path: PathBuf,
+    /// What it was taken for.
+    pub format: Format,
+    /// Whether it was compressed.
+    pub gzip: bool,
+    /// Files read.
+    pub files: usize,
+    /// Files passed over.
+    pub skipped: Skipped,
+    /// Bytes read, after decompression.
+    pub bytes: u64,
+    /// Documents found.
+    pub documents: usize,
+    /// Different labels among them.
+    pub labels: usize,
+    /// The columns used, by role; empty where there are none.
+    pub columns: Vec<(&'static str, String)>,
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gzip = if self.gzip { ", gzip" } else { "" };
+        write!(f, "{} ({}{gzip}): {} documents", self.path.display(), self.format, self.documents)?;
+        if self.labels > 0 {
+            write!(f, ", {} labels", self.labels)?;
+        }
+        write!(f, ", {:.1} MB in {} files", self.bytes as f64 / 1e6, self.files)?;
+        let Skipped { hidden, binary, empty, tables, special } = self.skipped;
+        let reasons = [
+            (hidden, "hidden"),
+            (binary, "binary"),
+            (empty, "empty"),
+            (tables, "tables"),
+            (special, "special"),
+        ];
+        let skipped: Vec<String> =
+            reasons.iter().filter(|(n, _)| *n > 0).map(|(n, reason)| format!("{n} {reason}")).collect();
+        if !skipped.is_empty() {
+            write!(f, "; skipped {}", skipped.join(", "))?;
+        }
+        if !self.columns.is_empty() {
+            let columns: Vec<_> =
+                self.columns.iter().map(|(role, name)| format!("{role} `{name}`")).collect();
+            write!(f, "; columns: {}", columns.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads a data set from a path: finds out what it is, reads it, and says what it did.
+///
+/// | path | read as |
+/// |---|---|
+/// | a folder | its text files, recursively; the first subfolder is the label |
+/// | a folder with one data file and no text but a readme or licence | that file |
+/// | `.csv`, `.tsv`, `.jsonl` | a table with a header line, JSON lines |
+/// | `docword*` | UCI counts, with the vocabulary beside it |
+/// | any other file | whichever of these its first lines look like |
+///
+/// Any file may be compressed by gzip, which is told by its content.
+///
+/// # Errors
+/// [`ReadError`] names the file, the line, what is wrong and the remedy.
+///
+/// ```
+/// use countgrid_io::{DataSet, ReadOptions, read};
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("a.txt"), "The first text.")?;
+/// std::fs::write(folder.path().join("b.txt"), "The second text.")?;
+/// let (data, summary) = read(folder.path(), &ReadOptions::default())?;
+/// let DataSet::Documents(documents) = data else { unreachable!() };
+/// assert_eq!((documents[1].id.as_str(), documents[1].text.as_str()), ("b.txt", "The second text."));
+/// assert_eq!(summary.files, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<(DataSet, Summary), ReadError> {
+    let path = path.as_ref();
+    let budget = Budget::new(options.limits.total_bytes);
+    let about = path.metadata().map_err(|error| ReadError::new(path, None, Problem::Unreadable(error)))?;
+    if about.is_dir() {
+        let listing = Listing::of(path)?;
+        match listing.sole_table(path)? {
+            Some(table) => read_file(table, options, &budget),
+            None => read_folder(path, listing, options, &budget),
+        }
+    } else {
+        read_file(path, options, &budget)
+    }
+}
+
+fn read_folder(
+    path: &Path,
+    listing: Listing,
+    options: &ReadOptions,
+    budget: &Budget,
+) -> Result<(DataSet, Summary), ReadError> {
+    let (documents, skipped) = folder::read(path, listing, budget, &options.limits)?;
+    let summary = Summary {
+        path: path.to_path_buf(),
+        format: Format::Folder,
+        gzip: false,
+        files: documents.len(),
+        skipped,
+        bytes: budget.used(),
+        documents: documents.len(),
+        labels: labels(&documents),
+        columns: Vec::new(),
+    };
+    Ok((DataSet::Documents(documents), summary))
+}
+
+fn read_file(path: &Path, options: &ReadOptions, budget: &Budget) -> Result<(DataSet, Summary), ReadError> {
+    let source = Source::open(path, budget)?;
+    let refuse = |problem| Err(ReadError::new(path, None, problem));
+    if source.head.is_empty() {
+        return refuse(Problem::Empty);
+    }
+    let format = match options.format {
+        Some(format) => format,
+        None => match detect(path, &source.head, &options.columns) {
+            Ok(format) => format,
+            Err(problem) => return refuse(problem),
+        },
+    };
+    let mut summary = Summary {
+        path: path.to_path_buf(),
+        format,
+        gzip: source.gzip,
+        files: 1,
+        skipped: Skipped::default(),
+        bytes: 0,
+        documents: 0,
+        labels: 0,
+        columns: Vec::new(),
+    };
+    let file: Arc<Path> = Arc::from(path);
+    let read = match format {
+        Format::Table(kind) => table::read(source.reader(), &file, kind, &options.columns, &options.limits),
+        Format::JsonLines => jsonl::read(source.reader(), &file, &options.columns, &options.limits),
+        Format::Docword => {
+            let counts = read_counts(path, source, options, budget)?;
+            (summary.files, summary.bytes, summary.documents) = (2, budget.used(), counts.names.len());
+            return Ok((DataSet::Counts(counts), summary));
+        }
+        Format::Folder | Format::CargoDocs => Err(ReadError::new(path, None, Problem::NotAFolder)),
+    };
+    let (documents, columns) = read?;
+    summary.bytes = budget.used();
+    summary.documents = documents.len();
+    summary.labels = labels(&documents);
+    summary.columns = columns;
+    Ok((DataSet::Documents(documents), summary))
+}
+
+fn read_counts(
+    path: &Path,
+    source: Source,
+    options: &ReadOptions,
+    budget: &Budget,
+) -> Result<Counts, ReadError> {
+    let beside = docword::vocabulary_beside(path);
+    let vocabulary = match &options.vocabulary {
+        Some(named) => named,
+        None => beside.iter().find(|path| path.is_file()).ok_or_else(|| {
+            let expected = beside.first().and_then(|path| path.file_name()).unwrap_or_default();
+            let expected = expected.to_string_lossy().into_owned();
+            ReadError::new(path, None, Problem::NoVocabulary { expected })
+        })?,
+    };
+    let words = Source::open(vocabulary, budget)?;
+    docword::read(source.reader(), path, words.reader(), vocabulary, &options.limits)
+}
+
+fn labels(documents: &[Document]) -> usize {
+    documents.iter().filter_map(|document| document.label.as_deref()).collect::<BTreeSet<_>>().len()
+}
+
+/// What a file is: by its name, or else by its first bytes.
+fn detect(path: &Path, head: &[u8], columns: &Columns) -> Result<Format, Problem> {
+    // A head may end inside a character.
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or(""),
+    };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or("");
+    match Name::of(path) {
+        Name::Csv => return Ok(Format::Table(Table::of_first_line(first))),
+        Name::Tsv => return Ok(Format::Table(Table::Tab)),
+        Name::JsonLines => return Ok(Format::JsonLines),
+        Name::Docword => return Ok(Format::Docword),
+        _ => {}
+    }
+    let number = |line: &str| line.trim().parse::<u64>().is_ok();
+    if number(first) && lines.next().is_some_and(number) && lines.next().is_some_and(number) {
+        return Ok(Format::Docword);
+    }
+    match text.trim_start().chars().next() {
+        Some('{') => return Ok(Format::JsonLines),
+        Some('[') => return Err(Problem::JsonArray),
+        _ => {}
+    }
+    for (separator, table) in [('\t', Table::Tab), (',', Table::Comma), (';', Table::Semicolon)] {
+        let names: Vec<String> =
+            first.split(separator).map(|name| name.trim_matches('"').to_owned()).collect();
+        if names.len() > 1 && Roles::find(&names, columns).is_ok() {
+            return Ok(Format::Table(table));
+        }
+    }
+    Err(Problem::UnknownFormat)
+}

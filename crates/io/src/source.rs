@@ -1,0 +1,222 @@
+//! Bytes from a file, decompressed, counted and cut into lines.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::Path;
+use std::rc::Rc;
+
+use flate2::bufread::MultiGzDecoder;
+
+use crate::error::{Problem, ReadError};
+
+/// How much is read before giving up, so that a small file cannot fill the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of one line, record or text file. 64 MiB unless set.
+    pub record_bytes: usize,
+    /// Bytes of the whole data set, after decompression. 4 GiB unless set.
+    pub total_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { record_bytes: 64 << 20, total_bytes: 4 << 30 }
+    }
+}
+
+/// The bytes that one data set may still have, shared by all its files.
+#[derive(Clone)]
+pub(crate) struct Budget {
+    used: Rc<Cell<u64>>,
+    limit: u64,
+}
+
+impl Budget {
+    pub(crate) fn new(limit: u64) -> Self {
+        Self { used: Rc::new(Cell::new(0)), limit }
+    }
+    /// Bytes read so far, after decompression.
+    pub(crate) fn used(&self) -> u64 {
+        self.used.get()
+    }
+}
+
+/// What the layers below tell the reader above through an [`io::Error`].
+#[derive(Debug)]
+enum Stop {
+    TooMuch(u64),
+    Truncated,
+    Damaged(String),
+}
+impl std::fmt::Display for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+impl std::error::Error for Stop {}
+
+/// The problem behind an error of one of the readers of this module.
+pub(crate) fn problem_of(error: io::Error) -> Problem {
+    match error.downcast::<Stop>() {
+        Ok(Stop::TooMuch(limit)) => Problem::TooMuch { limit },
+        Ok(Stop::Truncated) => Problem::TruncatedGzip,
+        Ok(Stop::Damaged(what)) => Problem::DamagedGzip { what },
+        Err(error) => Problem::Unreadable(error),
+    }
+}
+
+/// Tells the failures of a gzip stream from those of the file it comes from.
+struct Gunzip<R>(MultiGzDecoder<R>);
+
+impl<R: BufRead> Read for Gunzip<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => io::Error::other(Stop::Truncated),
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+                io::Error::other(Stop::Damaged(error.to_string()))
+            }
+            _ => error,
+        })
+    }
+}
+
+/// Counts bytes and stops when the budget is used up.
+struct Metered<R> {
+    inner: R,
+    budget: Budget,
+}
+
+impl<R: Read> Read for Metered<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        let used = self.budget.used.get().saturating_add(n as u64);
+        self.budget.used.set(used);
+        if used > self.budget.limit {
+            return Err(io::Error::other(Stop::TooMuch(self.budget.limit)));
+        }
+        Ok(n)
+    }
+}
+
+/// A file open for reading, whatever its compression.
+pub(crate) struct Source {
+    /// The first bytes, at most [`HEAD`], by which to tell what it is. Still to be read.
+    pub(crate) head: Vec<u8>,
+    /// Whether it was compressed.
+    pub(crate) gzip: bool,
+    rest: Box<dyn BufRead>,
+}
+
+/// Bytes looked at to tell a format.
+pub(crate) const HEAD: usize = 8192;
+
+impl Source {
+    /// Opens a file; gzip is told by its first two bytes, not by the name.
+    pub(crate) fn open(path: &Path, budget: &Budget) -> Result<Self, ReadError> {
+        let refuse = |error| ReadError::new(path, None, problem_of(error));
+        let mut source =
+            Self::new(BufReader::new(File::open(path).map_err(refuse)?), budget).map_err(refuse)?;
+        let mut head = Vec::new();
+        source.rest.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(refuse)?;
+        source.head = head;
+        Ok(source)
+    }
+
+    fn new(mut raw: impl BufRead + 'static, budget: &Budget) -> io::Result<Self> {
+        let gzip = raw.fill_buf()?.starts_with(&[0x1f, 0x8b]);
+        let budget = budget.clone();
+        let rest: Box<dyn BufRead> = if gzip {
+            Box::new(BufReader::new(Metered { inner: Gunzip(MultiGzDecoder::new(raw)), budget }))
+        } else {
+            Box::new(BufReader::new(Metered { inner: raw, budget }))
+        };
+        Ok(Self { head: Vec::new(), gzip, rest })
+    }
+
+    /// Everything, from the first byte.
+    pub(crate) fn reader(self) -> impl BufRead {
+        Cursor::new(self.head).chain(self.rest)
+    }
+}
+
+/// Lines of UTF-8 text, each at most so long, with their numbers.
+pub(crate) struct Lines<'a, R> {
+    reader: R,
+    file: &'a Path,
+    limit: usize,
+    buffer: Vec<u8>,
+    line: u64,
+    bytes: u64,
+}
+
+impl<'a, R: BufRead> Lines<'a, R> {
+    pub(crate) fn new(reader: R, file: &'a Path, limit: usize) -> Self {
+        Self { reader, file, limit, buffer: Vec::new(), line: 0, bytes: 0 }
+    }
+
+    /// The number of the line last read, from 1.
+    pub(crate) fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// Bytes read, line ends included.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// An error on the line last read.
+    pub(crate) fn error(&self, problem: Problem) -> ReadError {
+        ReadError::new(self.file, Some(self.line), problem)
+    }
+
+    /// An error of the file as a whole.
+    pub(crate) fn error_of_file(&self, problem: Problem) -> ReadError {
+        ReadError::new(self.file, None, problem)
+    }
+
+    /// The next line without its end (`\n` or `\r\n`) and, on the first line, without a byte order mark.
+    pub(crate) fn next(&mut self) -> Result<Option<&str>, ReadError> {
+        self.buffer.clear();
+        self.line += 1;
+        let most = (self.limit as u64).saturating_add(2);
+        let read = self.reader.by_ref().take(most).read_until(b'\n', &mut self.buffer);
+        let read = read.map_err(|error| self.error(problem_of(error)))?;
+        if read == 0 {
+            self.line -= 1;
+            return Ok(None);
+        }
+        let start = self.bytes;
+        self.bytes += read as u64;
+        let mut line = self.buffer.as_slice();
+        line = line.strip_suffix(b"\n").unwrap_or(line);
+        line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.len() > self.limit {
+            return Err(self.error(Problem::TooLong { limit: self.limit }));
+        }
+        match std::str::from_utf8(line) {
+            Ok(text) if start == 0 => Ok(Some(text.strip_prefix('\u{feff}').unwrap_or(text))),
+            Ok(text) => Ok(Some(text)),
+            Err(error) => Err(self.error(Problem::NotUtf8 { byte: start + error.valid_up_to() as u64 })),
+        }
+    }
+}
+
+/// A whole text file.
+pub(crate) fn read_text(reader: impl BufRead, file: &Path, limit: usize) -> Result<String, ReadError> {
+    let mut bytes = Vec::new();
+    let read = reader.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|error| ReadError::new(file, None, problem_of(error)))?;
+    if bytes.len() > limit {
+        return Err(ReadError::new(file, None, Problem::TooLong { limit }));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let byte = error.utf8_error().valid_up_to();
+        let line = 1 + error.as_bytes()[..byte].iter().filter(|&&b| b == b'\n').count() as u64;
+        ReadError::new(file, Some(line), Problem::NotUtf8 { byte: byte as u64 })
+    })?;
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    })
+}

@@ -1,0 +1,203 @@
+//! CSV and TSV: one document per record.
+
+use std::io::BufRead;
+use std::path::Path;
+use std::sync::Arc;
+
+use csv_core::ReadRecordResult;
+
+use crate::columns::{Columns, Named, Roles};
+use crate::document::{Document, TITLE, beginning};
+use crate::error::{Problem, ReadError};
+use crate::source::{Limits, Lines};
+
+/// How the fields of a table are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// CSV: commas and double quotes.
+    Comma,
+    /// CSV as some spreadsheets write it: semicolons and double quotes.
+    Semicolon,
+    /// TSV: one tab; a `"` is a character like any other, for running text is full of unpaired ones.
+    Tab,
+}
+
+impl Table {
+    /// The separator of a `.csv` file by its first line: a comma, unless semicolons are more frequent.
+    pub(crate) fn of_first_line(line: &str) -> Self {
+        let count = |separator| line.matches(separator).count();
+        if count(';') > count(',') { Self::Semicolon } else { Self::Comma }
+    }
+}
+
+/// Reads a table whose first line names the columns; `file` is its name in messages.
+///
+/// Empty lines are passed over. A field of a CSV file that is in quotes may go on over several lines. Where a
+/// title is missing the text's first words serve, where an id is missing the number of the document.
+///
+/// # Errors
+/// Each with its line: a column that is not there or not known, a record of another length than the header, a
+/// quote that is never closed, text that is not UTF-8, a record beyond the default [`Limits`]; and an empty
+/// table.
+///
+/// ```
+/// use countgrid_io::{Columns, Table, read_table};
+/// let table = "class\tid\tsubject\ttext\nrec.autos\t7\tBrakes\tA 5\" disk squeals.\n";
+/// let documents = read_table(table.as_bytes(), "cars.tsv", Table::Tab, &Columns::default())?;
+/// assert_eq!(documents[0].title, "Brakes");
+/// assert_eq!(documents[0].label.as_deref(), Some("rec.autos"));
+/// assert_eq!(documents[0].text, "A 5\" disk squeals.");
+/// assert_eq!(documents[0].line, 2);
+/// # Ok::<(), countgrid_io::ReadError>(())
+/// ```
+pub fn read_table(
+    reader: impl BufRead,
+    file: impl AsRef<Path>,
+    table: Table,
+    columns: &Columns,
+) -> Result<Vec<Document>, ReadError> {
+    let (documents, _) = read(reader, &Arc::from(file.as_ref()), table, columns, &Limits::default())?;
+    Ok(documents)
+}
+
+/// The documents, and the columns they were read from.
+pub(crate) fn read(
+    reader: impl BufRead,
+    file: &Arc<Path>,
+    table: Table,
+    columns: &Columns,
+    limits: &Limits,
+) -> Result<(Vec<Document>, Named), ReadError> {
+    let mut records = Records::new(reader, file, table, limits.record_bytes);
+    if !records.next()? {
+        return Err(ReadError::new(file, None, Problem::Empty));
+    }
+    let names: Vec<String> = (0..records.len()).map(|i| records.field(i).to_owned()).collect();
+    let roles = Roles::find(&names, columns).map_err(|problem| records.error(problem))?;
+    let mut documents = Vec::new();
+    while records.next()? {
+        if records.len() != names.len() {
+            let quoting = table != Table::Tab;
+            let problem = Problem::Fields { expected: names.len(), found: records.len(), quoting };
+            return Err(records.error(problem));
+        }
+        let filled = |role: Option<usize>| {
+            role.map(|i| records.field(i).trim()).filter(|field| !field.is_empty()).map(str::to_owned)
+        };
+        let text = records.field(roles.text).to_owned();
+        documents.push(Document {
+            id: filled(roles.id).unwrap_or_else(|| (documents.len() + 1).to_string()),
+            title: filled(roles.title).unwrap_or_else(|| beginning(&text, TITLE)),
+            label: filled(roles.label),
+            text,
+            file: Arc::clone(file),
+            line: records.line,
+        });
+    }
+    if documents.is_empty() {
+        return Err(ReadError::new(file, None, Problem::NoDocuments { skipped: 0 }));
+    }
+    Ok((documents, roles.listed(&names)))
+}
+
+/// The records of a table, each in the same buffers.
+struct Records<'a, R> {
+    lines: Lines<'a, R>,
+    file: &'a Path,
+    parser: Option<(csv_core::Reader, u8)>, // with its delimiter; none: fields lie between tabs
+    limit: usize,
+    fields: Vec<u8>,  // one after the other, UTF-8
+    ends: Vec<usize>, // where each ends
+    line: u64,        // on which the record starts
+}
+
+impl<'a, R: BufRead> Records<'a, R> {
+    fn new(reader: R, file: &'a Path, table: Table, limit: usize) -> Self {
+        let lines = Lines::new(reader, file, limit);
+        let quoted = |delimiter| {
+            let mut parser = csv_core::ReaderBuilder::new();
+            let parser = parser.delimiter(delimiter).terminator(csv_core::Terminator::Any(b'\n')).build();
+            Some((parser, delimiter))
+        };
+        let parser = match table {
+            Table::Comma => quoted(b','),
+            Table::Semicolon => quoted(b';'),
+            Table::Tab => None,
+        };
+        Self { lines, file, parser, limit, fields: Vec::new(), ends: Vec::new(), line: 0 }
+    }
+
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn field(&self, i: usize) -> &str {
+        let start = i.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let field = self.ends.get(i).and_then(|&end| self.fields.get(start..end)).unwrap_or(&[]);
+        // Lines are UTF-8 and are cut at, or relieved of, ASCII characters only.
+        std::str::from_utf8(field).unwrap_or("")
+    }
+
+    fn error(&self, problem: Problem) -> ReadError {
+        ReadError::new(self.file, Some(self.line), problem)
+    }
+
+    /// Reads one record; false at the end of the table.
+    fn next(&mut self) -> Result<bool, ReadError> {
+        self.fields.clear();
+        self.ends.clear();
+        let mut open = false; // inside a quoted field
+        loop {
+            if !open {
+                self.line = self.lines.line() + 1;
+            }
+            let Some(line) = self.lines.next()? else {
+                return if open { Err(self.error(Problem::OpenQuote)) } else { Ok(false) };
+            };
+            if !open && line.trim().is_empty() {
+                continue;
+            }
+            open = match &mut self.parser {
+                None => {
+                    for field in line.split('\t') {
+                        self.fields.extend_from_slice(field.as_bytes());
+                        self.ends.push(self.fields.len());
+                    }
+                    false
+                }
+                Some((parser, delimiter)) => {
+                    let mut push = |input| push(parser, *delimiter, input, &mut self.fields, &mut self.ends);
+                    push(line.as_bytes());
+                    !push(b"\n")
+                }
+            };
+            if self.fields.len() > self.limit {
+                return Err(self.error(Problem::TooLong { limit: self.limit }));
+            }
+            if !open {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+/// Gives the parser a part of a record; true if the record ends with it.
+fn push(
+    parser: &mut csv_core::Reader,
+    delimiter: u8,
+    input: &[u8],
+    fields: &mut Vec<u8>,
+    ends: &mut Vec<usize>,
+) -> bool {
+    if input.is_empty() {
+        return false; // to the parser the end of all input
+    }
+    let (written, ended) = (fields.len(), ends.len());
+    let separators = input.iter().filter(|&&byte| byte == delimiter).count();
+    fields.resize(written + input.len() + 1, 0); // unquoting only shortens
+    ends.resize(ended + separators + 1, 0);
+    let (result, _, bytes, more) = parser.read_record(input, &mut fields[written..], &mut ends[ended..]);
+    fields.truncate(written + bytes);
+    ends.truncate(ended + more);
+    matches!(result, ReadRecordResult::Record)
+}
