@@ -59,7 +59,7 @@ fn all_rows<const D: usize, T: Copy + Zero>(
 ) -> Result<(), LengthError> {
     let cells = windows.torus().cells();
     let needed = scratch_len(windows);
-    if table.len() % cells != 0 {
+    if !table.len().is_multiple_of(cells) {
         return Err(LengthError::Rows { cells, found: table.len() });
     }
     if sums.len() != table.len() {
