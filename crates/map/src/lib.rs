@@ -1,1 +1,22 @@
-//! To come.
+//! A fitted map as one self-contained interactive page.
+//!
+//! Input is plain data: a [`Page`] of words, documents and labels on a torus of cells. [`characteristic_words`]
+//! chooses which words of a model to show where, [`write_html`] writes the page. The page shows words where
+//! they live, sized by weight, more of them the closer one looks; it pans and zooms around the torus without
+//! an edge, lists the documents near a place by their posterior, and colours by label.
+//!
+//! The program that draws is JavaScript in `src/page`, without a library; `cargo run --example demo` writes a
+//! page to look at.
+#![forbid(unsafe_code)]
+
+mod error;
+mod html;
+mod page;
+mod words;
+
+pub use crate::{
+    error::{PageError, WriteError},
+    html::write_html,
+    page::{Document, MAX_CELLS, Page, Word, coverage},
+    words::characteristic_words,
+};

@@ -1,0 +1,101 @@
+use std::{error, fmt, io};
+
+/// Why a page, or the tables to choose its words from, were refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "field names say what they hold")]
+pub enum PageError {
+    /// `extents[axis] == 0`.
+    EmptyAxis { axis: usize },
+    /// More cells than a page can draw, [`crate::MAX_CELLS`].
+    TooManyCells { limit: usize },
+    /// A window side is 0 or longer than its axis.
+    Window { axis: usize, side: usize, extent: usize },
+    /// A word stands on a cell that does not exist.
+    WordCell { word: usize, cell: u32, cells: usize },
+    /// A weight is negative or not finite.
+    WordWeight { word: usize },
+    /// A document's posterior names a cell that does not exist.
+    DocumentCell { document: usize, cell: u32, cells: usize },
+    /// A posterior probability is not in `[0, 1]`.
+    Posterior { document: usize },
+    /// A document has a label that does not exist.
+    Label { document: usize, label: u32, labels: usize },
+    /// A table does not hold the elements that its shape asks for.
+    Length { table: &'static str, expected: usize, found: usize },
+    /// An element of the table is negative or not finite.
+    Value { table: &'static str, index: usize },
+}
+
+impl fmt::Display for PageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::EmptyAxis { axis } => write!(f, "axis {axis} has no cells"),
+            Self::TooManyCells { limit } => write!(f, "a page shows at most {limit} cells"),
+            Self::Window { axis, side, extent } => {
+                write!(f, "the window is {side} long on axis {axis}, must be 1 to {extent}")
+            }
+            Self::WordCell { word, cell, cells } => {
+                write!(f, "word {word} stands on cell {cell} of {cells}")
+            }
+            Self::WordWeight { word } => write!(f, "word {word} has a weight that is negative or not finite"),
+            Self::DocumentCell { document, cell, cells } => {
+                write!(f, "document {document} stands on cell {cell} of {cells}")
+            }
+            Self::Posterior { document } => {
+                write!(f, "document {document} has a posterior probability outside [0, 1]")
+            }
+            Self::Label { document, label, labels } => {
+                write!(f, "document {document} has label {label} of {labels}")
+            }
+            Self::Length { table, expected, found } => {
+                write!(f, "`{table}` has {found} elements, needs {expected}")
+            }
+            Self::Value { table, index } => {
+                write!(f, "element {index} of `{table}` is negative or not finite")
+            }
+        }
+    }
+}
+
+impl error::Error for PageError {}
+
+/// Why a page was not written.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The page itself; nothing was written.
+    Page(PageError),
+    /// The writer.
+    Io(io::Error),
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Page(error) => error.fmt(f),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl error::Error for WriteError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Page(error) => Some(error),
+            Self::Io(error) => Some(error),
+        }
+    }
+}
+
+impl From<PageError> for WriteError {
+    fn from(error: PageError) -> Self {
+        Self::Page(error)
+    }
+}
+
+impl From<io::Error> for WriteError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}

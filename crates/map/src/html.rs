@@ -1,0 +1,180 @@
+use std::fmt::Write as _;
+use std::io::Write;
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::{Document, Page, Word, WriteError};
+
+const TEMPLATE: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/page.css");
+/// In order of use; together they are one script.
+const SCRIPTS: [&str; 8] = [
+    include_str!("page/torus.js"),
+    include_str!("page/atlas.js"),
+    include_str!("page/view.js"),
+    include_str!("page/words.js"),
+    include_str!("page/paint.js"),
+    include_str!("page/panel.js"),
+    include_str!("page/input.js"),
+    include_str!("page/selftest.js"),
+];
+
+/// Writes the page as one HTML file that needs nothing else: no request leaves it, and its content security
+/// policy allows its own script and style and nothing more. The same page gives the same bytes.
+///
+/// Text is data wherever it stands: no title, word, label or snippet can end the element that holds it.
+///
+/// # Errors
+/// [`WriteError::Page`] if the page is not in order, before anything is written; [`WriteError::Io`].
+///
+/// ```
+/// use countgrid_map::{Document, Page, Word, write_html};
+///
+/// let page = Page {
+///     title: "Two words".into(),
+///     extents: [8, 8],
+///     window: [3, 3],
+///     words: vec![
+///         Word { text: "sun".into(), cell: 10, weight: 2.0 },
+///         Word { text: "moon".into(), cell: 46, weight: 1.0 },
+///     ],
+///     documents: vec![Document {
+///         title: "A day".into(),
+///         posterior: vec![(9, 0.75), (10, 0.25)],
+///         ..Document::default()
+///     }],
+///     ..Page::default()
+/// };
+/// let mut html = Vec::new();
+/// write_html(&page, &mut html)?;
+/// assert!(html.starts_with(b"<!doctype html>"));
+/// # Ok::<(), countgrid_map::WriteError>(())
+/// ```
+pub fn write_html(page: &Page, mut out: impl Write) -> Result<(), WriteError> {
+    page.check()?;
+    let script = script();
+    let mut parts = TEMPLATE.split("{{");
+    out.write_all(parts.next().unwrap_or_default().as_bytes())?;
+    for part in parts {
+        let (name, rest) = part.split_once("}}").unwrap_or((part, ""));
+        match name {
+            "title" => out.write_all(escape_text(&page.title).as_bytes())?,
+            "style" => out.write_all(STYLE.as_bytes())?,
+            "style-hash" => out.write_all(integrity(STYLE).as_bytes())?,
+            "script" => out.write_all(script.as_bytes())?,
+            "script-hash" => out.write_all(integrity(&script).as_bytes())?,
+            "data" => out.write_all(data(page)?.as_bytes())?,
+            _ => {}
+        }
+        out.write_all(rest.as_bytes())?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn script() -> String {
+    let mut script = String::from("\"use strict\";\n(() => {\n");
+    SCRIPTS.iter().for_each(|part| script.push_str(part));
+    script.push_str("})();\n");
+    script
+}
+
+/// The page's data by columns: names once, not once per document.
+#[derive(Serialize)]
+struct Data<'a> {
+    title: &'a str,
+    extents: [usize; 2],
+    window: [usize; 2],
+    labels: &'a [String],
+    facts: &'a [(String, String)],
+    words: Vec<&'a str>,
+    #[serde(rename = "wordCells")]
+    word_cells: Vec<u32>,
+    weights: Vec<f32>,
+    titles: Vec<&'a str>,
+    snippets: Vec<&'a str>,
+    #[serde(rename = "documentLabels")]
+    document_labels: Vec<i64>,
+    /// Cell, thousandths, cell, thousandths, ...
+    posteriors: Vec<Vec<u32>>,
+}
+
+fn data(page: &Page) -> Result<String, WriteError> {
+    let thousandths = |&(cell, q): &(u32, f32)| {
+        let q = (q * 1000.0).round() as u32; // `check` has seen that q lies in [0, 1]
+        (q > 0).then_some([cell, q])
+    };
+    let each_word = || page.words.iter();
+    let each = || page.documents.iter();
+    let data = Data {
+        title: &page.title,
+        extents: page.extents,
+        window: page.window,
+        labels: &page.labels,
+        facts: &page.facts,
+        words: each_word().map(|Word { text, .. }| text.as_str()).collect(),
+        word_cells: each_word().map(|word| word.cell).collect(),
+        weights: weights(&page.words),
+        titles: each().map(|Document { title, .. }| title.as_str()).collect(),
+        snippets: each().map(|document| document.snippet.as_str()).collect(),
+        document_labels: each().map(|document| document.label.map_or(-1, i64::from)).collect(),
+        posteriors: each()
+            .map(|document| document.posterior.iter().filter_map(thousandths).flatten().collect())
+            .collect(),
+    };
+    let json = serde_json::to_string(&data).map_err(std::io::Error::from)?;
+    Ok(escape_json(&json))
+}
+
+/// Weights as shares of the largest, in four digits: the unit does not matter, the bytes do.
+fn weights(words: &[Word]) -> Vec<f32> {
+    let largest = words.iter().fold(0.0f32, |largest, word| largest.max(word.weight));
+    let share = |word: &Word| if largest > 0.0 { word.weight / largest } else { 1.0 };
+    words.iter().map(|word| (share(word) * 1e4).round() / 1e4).collect()
+}
+
+/// JSON that is inert inside `<script>`: the characters that begin markup, and the two line ends that JSON
+/// allows and older scripts do not, are written as escapes. They can only stand inside strings.
+fn escape_json(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                let _ = write!(escaped, "\\u{:04x}", u32::from(c)); // a String takes all
+            }
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Text between tags.
+fn escape_text(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// What a content security policy calls an inline script or style: `sha256-` and the hash in base 64.
+fn integrity(source: &str) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let hash = Sha256::digest(source.as_bytes());
+    let mut text = String::from("sha256-");
+    for bytes in hash.chunks(3) {
+        let bits =
+            bytes.iter().fold(0u32, |bits, &byte| bits << 8 | u32::from(byte)) << (8 * (3 - bytes.len()));
+        for digit in 0..4 {
+            let value = bits >> (18 - 6 * digit) & 63;
+            text.push(if digit <= bytes.len() { char::from(DIGITS[value as usize]) } else { '=' });
+        }
+    }
+    text
+}

@@ -1,0 +1,141 @@
+use crate::PageError;
+
+/// The largest grid that a page shows.
+pub const MAX_CELLS: usize = 1 << 20;
+
+/// Everything that a page shows, as plain data.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Page {
+    /// Heading of the page.
+    pub title: String,
+    /// Rows and columns of the torus; `[1, n]` is a ring.
+    pub extents: [usize; 2],
+    /// Rows and columns of a document's window.
+    pub window: [usize; 2],
+    /// The words to show, several per cell; [`crate::characteristic_words`] chooses them.
+    pub words: Vec<Word>,
+    /// The documents, in any order; ties in lists are broken by it.
+    pub documents: Vec<Document>,
+    /// Names of the labels.
+    pub labels: Vec<String>,
+    /// What was fitted and how, as name and value.
+    pub facts: Vec<(String, String)>,
+}
+
+/// A word and where it stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Word {
+    /// The word.
+    pub text: String,
+    /// Its cell, row-major.
+    pub cell: u32,
+    /// What its size grows with, finite and not negative; the unit does not matter.
+    pub weight: f32,
+}
+
+/// A document and where it stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Document {
+    /// Its title.
+    pub title: String,
+    /// Index into [`Page::labels`].
+    pub label: Option<u32>,
+    /// The text to show in lists: a few lines.
+    pub snippet: String,
+    /// The largest entries of its posterior: window start, row-major, and probability. Four or eight are
+    /// enough; each costs about eight bytes of the page. Without any the document is found by its title only.
+    pub posterior: Vec<(u32, f32)>,
+}
+
+impl Page {
+    /// Whether everything is in range.
+    ///
+    /// # Errors
+    /// Every variant of [`PageError`] but [`PageError::Length`] and [`PageError::Value`].
+    pub fn check(&self) -> Result<(), PageError> {
+        let cells = check_grid(self.extents, self.window)?;
+        for (word, Word { cell, weight, .. }) in self.words.iter().enumerate() {
+            if usize::try_from(*cell).map_or(true, |cell| cell >= cells) {
+                return Err(PageError::WordCell { word, cell: *cell, cells });
+            }
+            if !(*weight >= 0.0 && weight.is_finite()) {
+                return Err(PageError::WordWeight { word });
+            }
+        }
+        for (document, Document { label, posterior, .. }) in self.documents.iter().enumerate() {
+            let labels = self.labels.len();
+            if let Some(label) = label.filter(|&label| usize::try_from(label).is_ok_and(|l| l >= labels)) {
+                return Err(PageError::Label { document, label, labels });
+            }
+            check_posterior(document, posterior, cells)?;
+        }
+        Ok(())
+    }
+}
+
+/// How many documents are over each cell, in expectation: every document's posterior spread evenly over its
+/// windows. `[cell]`; sums to the posterior mass that the documents list.
+///
+/// # Errors
+/// As [`Page::check`].
+///
+/// ```
+/// use countgrid_map::{Document, coverage};
+///
+/// let document = Document { posterior: vec![(3, 1.0)], ..Document::default() };
+/// assert_eq!(coverage([1, 4], [1, 2], &[document])?, [0.5, 0.0, 0.0, 0.5]); // windows wrap
+/// # Ok::<(), countgrid_map::PageError>(())
+/// ```
+pub fn coverage(
+    extents: [usize; 2],
+    window: [usize; 2],
+    documents: &[Document],
+) -> Result<Vec<f64>, PageError> {
+    let cells = check_grid(extents, window)?;
+    let mut starts = vec![0.0; cells];
+    for (document, Document { posterior, .. }) in documents.iter().enumerate() {
+        check_posterior(document, posterior, cells)?;
+        posterior.iter().for_each(|&(cell, q)| starts[cell as usize] += f64::from(q));
+    }
+    let [rows, columns] = extents;
+    let place = |row: usize, column: usize| row % rows * columns + column % columns;
+    let mut wide = vec![0.0; cells];
+    let mut spread = vec![0.0; cells];
+    for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
+        let here = starts[place(row, column)] / window[1] as f64;
+        (0..window[1]).for_each(|o| wide[place(row, column + o)] += here);
+    }
+    for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
+        let here = wide[place(row, column)] / window[0] as f64;
+        (0..window[0]).for_each(|o| spread[place(row + o, column)] += here);
+    }
+    Ok(spread)
+}
+
+fn check_posterior(document: usize, posterior: &[(u32, f32)], cells: usize) -> Result<(), PageError> {
+    for &(cell, q) in posterior {
+        if usize::try_from(cell).map_or(true, |cell| cell >= cells) {
+            return Err(PageError::DocumentCell { document, cell, cells });
+        }
+        if !(0.0..=1.0).contains(&q) {
+            return Err(PageError::Posterior { document });
+        }
+    }
+    Ok(())
+}
+
+fn check_grid(extents: [usize; 2], window: [usize; 2]) -> Result<usize, PageError> {
+    for axis in 0..2 {
+        let (side, extent) = (window[axis], extents[axis]);
+        if extent == 0 {
+            return Err(PageError::EmptyAxis { axis });
+        }
+        if !(1..=extent).contains(&side) {
+            return Err(PageError::Window { axis, side, extent });
+        }
+    }
+    match extents[0].checked_mul(extents[1]) {
+        Some(cells) if cells <= MAX_CELLS => Ok(cells),
+        _ => Err(PageError::TooManyCells { limit: MAX_CELLS }),
+    }
+}

@@ -1,0 +1,225 @@
+// Drawing, back to front: where labels live, cells, documents, windows, words.
+
+/** Colours that stay apart for colour-blind readers (Okabe and Ito 2008), and shapes that do not need them. */
+const palettes = {
+  light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8f7a00", "#5c5c5c"],
+  dark: ["#4aa8e0", "#ff8a3d", "#1fc198", "#e59bc5", "#8fd0f5", "#f2b632", "#e5d64a", "#b0b0b0"],
+};
+const darkness = matchMedia("(prefers-color-scheme: dark)");
+let ink = {};
+const readColours = () => {
+  const style = getComputedStyle(document.documentElement);
+  const read = (name) => style.getPropertyValue(`--${name}`).trim();
+  ink = { paper: read("paper"), text: read("ink"), muted: read("muted"), line: read("line"), accent: read("accent"),
+    accentText: read("accent-ink"), density: read("density"), labels: palettes[darkness.matches ? "dark" : "light"] };
+};
+const colourOf = (label) => (label < 0 ? ink.density : ink.labels[label % ink.labels.length]);
+const shapeOf = (label) => (label < 0 ? 0 : (label + Math.floor(label / 8)) % 4);
+
+/** Adds a document's mark to the path: a circle, a square, a triangle or a diamond of about the same area. */
+const mark = (path, shape, x, y, r) => {
+  if (shape === 0) { path.moveTo(x + r, y); path.arc(x, y, r, 0, 2 * Math.PI); }
+  else if (shape === 1) path.rect(x - 0.88 * r, y - 0.88 * r, 1.76 * r, 1.76 * r);
+  else if (shape === 2) { path.moveTo(x, y - 1.4 * r); path.lineTo(x + 1.25 * r, y + 0.8 * r); path.lineTo(x - 1.25 * r, y + 0.8 * r); path.closePath(); }
+  else { path.moveTo(x, y - 1.3 * r); path.lineTo(x + 1.3 * r, y); path.lineTo(x, y + 1.3 * r); path.lineTo(x - 1.3 * r, y); path.closePath(); }
+};
+
+const channels = (colour) => [1, 3, 5].map((n) => (parseInt(colour.slice(n, n + 2), 16) / 255) ** 2.2);
+
+/** A picture of the torus coloured by who lives where: the hue from the labels' shares, sharpened a little so
+ * that regions read as regions; the strength from how many documents there are. */
+let tint = null, tintSize = 1;
+const makeTint = () => {
+  const cells = cellRows * columns;
+  const colours = planes.map((_, n) => channels(colourOf(n < labels.length ? n : -1)));
+  const shown = planes.map((_, n) => n >= labels.length || labels[n].shown);
+  const mixed = new Float32Array(cells * 4); // red, green, blue in linear light times strength; strength
+  let mean = 0;
+  for (const plane of planes) for (const mass of plane) mean += mass / cells;
+  for (let cell = 0; cell < cells; cell++) {
+    let mass = 0, total = 0;
+    const sum = [0, 0, 0];
+    planes.forEach((plane, n) => {
+      if (!shown[n] || plane[cell] === 0) return;
+      mass += plane[cell];
+      const share = plane[cell] ** 2;
+      total += share;
+      for (let c = 0; c < 3; c++) sum[c] += share * colours[n][c];
+    });
+    const strength = mass > 0 ? 0.52 * mass / (mass + 0.8 * mean) : 0;
+    for (let c = 0; c < 3; c++) mixed[4 * cell + c] = total > 0 ? sum[c] / total * strength : 0;
+    mixed[4 * cell + 3] = strength;
+  }
+  // Drawn several pixels to a cell by linear interpolation that wraps, so that the picture has no edge.
+  tintSize = Math.max(1, Math.min(8, Math.floor(1024 / Math.max(cellRows, columns))));
+  const tall = ring ? 1 : cellRows * tintSize, wide = columns * tintSize;
+  const image = new ImageData(wide, tall);
+  for (let y = 0; y < tall; y++) {
+    const v = wrap((y + 0.5) / tintSize - 0.5, cellRows), row = Math.floor(v), down = ring ? 0 : v - row;
+    for (let x = 0; x < wide; x++) {
+      const u = wrap((x + 0.5) / tintSize - 0.5, columns), column = Math.floor(u), across = u - column;
+      const at = (r, c) => 4 * ((r % cellRows) * columns + (c % columns));
+      const corners = [[at(row, column), (1 - down) * (1 - across)], [at(row, column + 1), (1 - down) * across],
+        [at(row + 1, column), down * (1 - across)], [at(row + 1, column + 1), down * across]];
+      const pixel = 4 * (y * wide + x);
+      let strength = 0;
+      for (const [corner, share] of corners) strength += mixed[corner + 3] * share;
+      if (strength <= 0) continue;
+      for (let c = 0; c < 3; c++) {
+        let light = 0;
+        for (const [corner, share] of corners) light += mixed[corner + c] * share;
+        image.data[pixel + c] = 255 * (light / strength) ** (1 / 2.2);
+      }
+      image.data[pixel + 3] = 255 * strength;
+    }
+  }
+  tint = document.createElement("canvas");
+  tint.width = wide;
+  tint.height = tall;
+  tint.getContext("2d").putImageData(image, 0, 0);
+};
+
+const paintTint = () => {
+  const pattern = context.createPattern(tint, "repeat");
+  const [left, top] = onScreen(0, 0);
+  const zoom = view.scale / tintSize;
+  pattern.setTransform(new DOMMatrix([zoom, 0, 0, ring ? view.height : zoom * view.ratio, left, ring ? 0 : top]));
+  context.fillStyle = pattern;
+  context.fillRect(0, 0, view.width, view.height);
+};
+
+const paintCells = () => {
+  const strength = Math.min(1, Math.max(0, (view.scale - 34) / 60));
+  if (strength === 0) return;
+  context.globalAlpha = strength;
+  context.strokeStyle = ink.line;
+  context.lineWidth = 1;
+  context.beginPath();
+  const [x0, y0] = onTorus(0, 0), [x1, y1] = onTorus(view.width, view.height);
+  for (let x = Math.ceil(x0); x <= x1; x++) {
+    const left = Math.round(onScreen(x, 0)[0]) + 0.5;
+    context.moveTo(left, 0);
+    context.lineTo(left, view.height);
+  }
+  for (let y = Math.ceil(y0); y <= y1 && !ring; y++) {
+    const top = Math.round(onScreen(0, y)[1]) + 0.5;
+    context.moveTo(0, top);
+    context.lineTo(view.width, top);
+  }
+  context.stroke();
+  context.globalAlpha = 1;
+};
+
+/** Radius of a document's mark in pixels. */
+const markSize = () => Math.min(6, Math.max(1.1, view.scale * Math.min(1, view.ratio) * 0.045));
+
+const paintDocuments = () => {
+  const r = markSize();
+  const groups = new Map();
+  for (const item of documents) {
+    if (!item.placed || !isShown(item)) continue;
+    if (!groups.has(item.label)) groups.set(item.label, new Path2D());
+    const path = groups.get(item.label);
+    copies(item.x, item.y, 8, 8, (left, top) => mark(path, shapeOf(item.label), left, top, r));
+  }
+  for (const [label, path] of groups) {
+    context.globalAlpha = r < 2 ? 0.6 : 0.8;
+    context.fillStyle = colourOf(label);
+    context.fill(path);
+    if (r > 2.5) {
+      context.globalAlpha = 1;
+      context.strokeStyle = ink.paper;
+      context.lineWidth = 0.8;
+      context.stroke(path);
+    }
+  }
+  context.globalAlpha = 1;
+};
+
+const paintWindow = (place, fill) => {
+  const wide = sides[1] * view.scale, tall = sides[0] * view.scale * view.ratio;
+  copies(place.column, place.row, wide, tall, (left, top) => {
+    context.beginPath();
+    context.roundRect(left, ring ? 1 : top, wide, ring ? view.height - 2 : tall, 6);
+    if (fill) {
+      context.globalAlpha = 0.1;
+      context.fillStyle = ink.text;
+      context.fill();
+    }
+    context.globalAlpha = fill ? 1 : 0.45;
+    context.strokeStyle = fill ? ink.accent : ink.text;
+    context.lineWidth = fill ? 2 : 1.2;
+    context.stroke();
+    context.globalAlpha = 1;
+  });
+};
+
+const paintWord = ({ word, size }, stretch, found) => {
+  const drawn = size * stretch, half = widthOf(word) * drawn / 2;
+  context.font = fontOf(word, drawn);
+  copies(word.x, word.y, half + 4, drawn, (left, top) => {
+    if (found) {
+      context.fillStyle = ink.accent;
+      context.beginPath();
+      context.roundRect(left - half - 5, top - drawn * 0.62, 2 * half + 10, drawn * 1.24, 5);
+      context.fill();
+      context.fillStyle = ink.accentText;
+    } else {
+      context.strokeStyle = ink.paper;
+      context.lineWidth = 2.5;
+      context.strokeText(word.text, left, top);
+      context.fillStyle = ink.text;
+    }
+    context.fillText(word.text, left, top);
+  });
+};
+
+const paintWords = () => {
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.lineJoin = "round";
+  const level = levelOf(), stretch = view.scale / levelScale(level);
+  const isFound = (word) => state.found.has(word.text);
+  context.globalAlpha = state.found.size > 0 ? 0.35 : 1;
+  const shown = layout(level);
+  for (const entry of [...shown].reverse()) if (!isFound(entry.word)) paintWord(entry, stretch, false);
+  context.globalAlpha = 1;
+  if (state.found.size === 0) return;
+  // A word that is looked for shows at its best place, whatever else stands there.
+  const placed = new Set(shown.filter((entry) => isFound(entry.word)).map((entry) => entry.word));
+  const texts = new Set([...placed].map((word) => word.text));
+  for (const word of words) {
+    if (!isFound(word) || (texts.has(word.text) && !placed.has(word))) continue;
+    texts.add(word.text);
+    paintWord({ word, size: Math.max(13, fontSize(word, level)) }, stretch, true);
+  }
+};
+
+const paintSelected = () => {
+  for (const item of state.marked) {
+    if (!item.placed) continue;
+    const r = markSize() + 3;
+    copies(item.x, item.y, 16, 16, (left, top) => {
+      context.beginPath();
+      mark(context, shapeOf(item.label), left, top, r);
+      context.fillStyle = colourOf(item.label);
+      context.fill();
+      context.strokeStyle = ink.accent;
+      context.lineWidth = 2.5;
+      context.stroke();
+    });
+  }
+};
+
+const paint = () => {
+  context.fillStyle = ink.paper;
+  context.fillRect(0, 0, view.width, view.height);
+  if (tint === null) makeTint();
+  paintTint();
+  paintCells();
+  paintDocuments();
+  if (state.hover) paintWindow(state.hover, false);
+  if (state.place) paintWindow(state.place, true);
+  paintWords();
+  paintSelected();
+};

@@ -1,0 +1,168 @@
+// The panel beside the map. Text only ever goes in as text.
+
+const part = (id) => document.getElementById(id);
+const element = (tag, properties = {}, ...children) => {
+  const node = Object.assign(document.createElement(tag), properties);
+  node.append(...children);
+  return node;
+};
+const count = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+
+/** What is chosen: a window, the window under the pointer, words and documents that were looked for. */
+const state = { place: null, hover: null, found: new Set(), marked: [], list: [], listed: 0 };
+
+const labelMark = (label) => {
+  const image = element("canvas", { className: "mark", width: 32, height: 32 });
+  image.setAttribute("aria-hidden", "true");
+  const brush = image.getContext("2d");
+  brush.fillStyle = colourOf(label);
+  brush.beginPath();
+  mark(brush, shapeOf(label), 16, 16, 11);
+  brush.fill();
+  return image;
+};
+
+const showLegend = () => {
+  const order = [...labels].sort((a, b) => b.documents - a.documents || a.id - b.id);
+  part("legend").replaceChildren(...order.map((label) => {
+    const button = element("button", { type: "button", title: `${label.name}: show or hide` }, labelMark(label.id),
+      element("span", { textContent: label.name, dir: "auto" }),
+      element("small", { textContent: label.documents.toLocaleString("en") }));
+    button.setAttribute("aria-pressed", String(label.shown));
+    button.addEventListener("click", () => {
+      label.shown = !label.shown;
+      button.setAttribute("aria-pressed", String(label.shown));
+      tint = null;
+      refresh();
+    });
+    return button;
+  }));
+};
+
+const showMixture = (entries) => {
+  const shares = new Map();
+  let total = 0;
+  for (const { item, share } of entries) {
+    if (item.label < 0) continue;
+    shares.set(item.label, (shares.get(item.label) ?? 0) + share);
+    total += share;
+  }
+  const bar = part("mixture");
+  bar.hidden = shares.size === 0;
+  const sorted = [...shares].sort((a, b) => b[1] - a[1]);
+  bar.setAttribute("role", "img");
+  bar.setAttribute("aria-label", sorted.map(([label, share]) =>
+    `${labels[label].name} ${Math.round(100 * share / total)} percent`).join(", "));
+  bar.replaceChildren(...sorted.map(([label, share]) => {
+    const piece = element("span", { title: `${labels[label].name}: ${Math.round(100 * share / total)}%` });
+    piece.style.flex = `${share} 0 0`;
+    piece.style.background = colourOf(label);
+    return piece;
+  }));
+};
+
+const showChips = (texts) => {
+  part("chips").replaceChildren(...texts.map((text) => {
+    const chip = element("button", { type: "button", textContent: text, dir: "auto", title: `Search for ${text}` });
+    chip.addEventListener("click", () => { part("search").value = text; search(text); });
+    return chip;
+  }));
+};
+
+const entryOf = ({ item, share }) => {
+  const name = item.label < 0 ? "" : labels[item.label].name;
+  const button = element("button", { type: "button", title: name }, labelMark(item.label),
+    element("b", { textContent: item.title || "(no title)", dir: "auto" }),
+    element("small", { textContent: share === undefined ? "" : `${Math.max(1, Math.round(100 * share))}%` }));
+  if (item.snippet) button.append(element("p", { textContent: item.snippet, dir: "auto" }));
+  if (name) button.append(element("span", { className: "hidden", textContent: `Label: ${name}` }));
+  button.addEventListener("click", () => {
+    part("list").querySelectorAll("[aria-current]").forEach((other) => other.removeAttribute("aria-current"));
+    button.setAttribute("aria-current", "true");
+    state.marked = [item];
+    if (item.placed) flyTo(item.x, item.y);
+    repaint();
+  });
+  return element("li", {}, button);
+};
+
+const showMore = (n) => {
+  const next = state.list.slice(state.listed, state.listed + n);
+  part("list").append(...next.map(entryOf));
+  state.listed += next.length;
+  part("more").hidden = state.listed >= state.list.length;
+};
+
+const showList = (heading, entries, chips) => {
+  part("heading").textContent = heading;
+  part("status").textContent = heading;
+  state.list = entries;
+  state.listed = 0;
+  showMixture(entries);
+  showChips(chips);
+  part("list").replaceChildren();
+  showMore(25);
+};
+
+/** Lists the documents of the window that starts at a cell. */
+const selectPlace = (place) => {
+  state.place = place;
+  state.found = new Set();
+  state.marked = [];
+  const entries = documentsAt(place.row, place.column);
+  showList(entries.length > 0 ? `${count(entries.length, "document", "documents")} here, nearest first` : "No documents here",
+    entries, wordsAt(place.row, place.column, 12));
+  part("result").dataset.place = `${place.row},${place.column}`;
+  repaint();
+};
+
+const clearAll = () => {
+  Object.assign(state, { place: null, found: new Set(), marked: [] });
+  part("search").value = "";
+  delete part("result").dataset.place;
+  const everyone = documents.filter(isShown);
+  showList(`All ${count(everyone.length, "document", "documents")}`, everyone.map((item) => ({ item })),
+    [...new Set(words.slice(0, 60).map((word) => word.text))].slice(0, 12));
+  repaint();
+};
+
+const search = (text) => {
+  const query = text.trim().toLowerCase();
+  if (query === "") return clearAll();
+  const exact = new Set(), prefixed = new Set(), inside = new Set();
+  for (const { key, text: word } of words) {
+    if (key === query) exact.add(word);
+    else if (key.startsWith(query)) prefixed.add(word);
+    else if (key.includes(query)) inside.add(word);
+  }
+  const found = [...exact, ...prefixed, ...inside];
+  state.place = null;
+  delete part("result").dataset.place;
+  state.found = new Set(exact.size > 0 ? exact : found.slice(0, 12));
+  const shown = documents.filter(isShown);
+  const titled = shown.filter((item) => item.title.toLowerCase().includes(query));
+  const ids = new Set(titled.map((item) => item.id));
+  const quoted = shown.filter((item) => !ids.has(item.id) && item.snippet.toLowerCase().includes(query));
+  const entries = [...titled, ...quoted].map((item) => ({ item }));
+  state.marked = entries.slice(0, 200).map(({ item }) => item);
+  showList(`${count(found.length, "word", "words")}, ${count(entries.length, "document", "documents")} with “${text.trim()}”`,
+    entries, found.slice(0, 12));
+  repaint();
+};
+
+/** Everything again, after labels were switched or colours changed. */
+const refresh = () => {
+  if (part("search").value.trim() !== "") search(part("search").value);
+  else if (state.place) selectPlace(state.place);
+  else clearAll();
+};
+
+const showFrame = () => {
+  part("title").textContent = data.title;
+  part("summary").textContent = `${count(documents.length, "document", "documents")} on ` +
+    (ring ? `a ring of ${columns}` : `${rows} × ${columns}`) + " places";
+  part("legend").hidden = labels.length === 0;
+  part("facts").replaceChildren(...data.facts.flatMap(([name, value]) => [
+    element("dt", { textContent: name, dir: "auto" }), element("dd", { textContent: value, dir: "auto" })]));
+  showLegend();
+};

@@ -1,0 +1,163 @@
+// With #selftest in the address the page tries itself out and writes what failed into the document.
+
+const selftest = () => {
+  const failed = [];
+  let checks = 0;
+  const check = (name, holds) => {
+    checks += 1;
+    if (!holds) failed.push(name);
+  };
+  const near = (a, b, tolerance = 1e-6) => Math.abs(a - b) <= tolerance;
+  const middleX = view.width / 2, middleY = view.height / 2;
+  const pointer = (type, left, top, pointerId = 1) => {
+    const box = canvas.getBoundingClientRect();
+    canvas.dispatchEvent(new PointerEvent(type, { pointerId, button: 0, clientX: box.left + left, clientY: box.top + top, bubbles: true }));
+  };
+  const click = (left, top) => { pointer("pointerdown", left, top); pointer("pointerup", left, top); };
+  const press = (target, key) => target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  const home = () => { look(columns / 2, rows / 2, view.fit); };
+
+  // The data is whole and nothing of it became part of the page.
+  check("title", part("title").textContent === data.title && document.title.trim() === data.title.replace(/[\t\n\f\r ]+/g, " ").trim());
+  check("scripts", document.scripts.length === 2);
+  check("no foreign elements", document.querySelectorAll("img, iframe, object, embed, base, form, style ~ style").length === 0);
+  check("no requests", performance.getEntriesByType("resource").every((entry) => entry.name.startsWith("data:")));
+
+  // Arithmetic.
+  check("wrap", wrap(-1, 5) === 4 && wrap(5, 5) === 0 && wrap(12, 5) === 2 && wrap(-1e-20, 5) === 0);
+  check("shortest", near(shortest(4.5, 0.5, 5), 1) && near(shortest(0.5, 4.5, 5), -1));
+  check("overlap", overlap(0, 3, 8) === 1 && near(overlap(1, 3, 8), 2 / 3) && near(overlap(-2, 3, 8), 1 / 3) &&
+    overlap(3, 3, 8) === 0 && near(overlap(3, 5, 5), 1));
+
+  // Every document is spread over its windows whole.
+  const mass = planes.reduce((total, plane) => total + plane.reduce((sum, value) => sum + value, 0), 0);
+  const posterior = documents.reduce((total, { places }) => total + places.reduce((sum, place) => sum + place.mass, 0), 0);
+  check("tint holds all mass", near(mass, posterior * sides[1] * (ring ? 1 : sides[0]), 1e-3 * (1 + mass)));
+
+  // Once around is where one was, to the pixel.
+  home();
+  paint();
+  const copy = element("canvas", { width: canvas.width, height: canvas.height }).getContext("2d", { willReadFrequently: true });
+  const pixels = () => {
+    copy.drawImage(canvas, 0, 0);
+    return copy.getImageData(0, 0, canvas.width, canvas.height).data;
+  };
+  const before = pixels();
+  look(view.x + columns, view.y - rows, view.scale);
+  paint();
+  const after = pixels();
+  let different = 0;
+  for (let n = 0; n < before.length; n++) different += Math.abs(before[n] - after[n]) > 2;
+  check("around the torus", different <= before.length / 1e4);
+  check("something is drawn", new Set(new Uint32Array(before.buffer)).size > 2);
+
+  // No two words of a layout overlap, and closer up there are at least as many.
+  for (const level of [0, 6]) {
+    const scale = levelScale(level), boxes = layout(level).map(({ word, size }) =>
+      [word.x * scale, word.y * scale * view.ratio, widthOf(word) * size / 2, size * 0.5]);
+    const clash = boxes.some(([x, y, w, h], n) => boxes.slice(0, n).some(([u, v, a, b]) =>
+      Math.abs(shortest(x, u, columns * scale)) < w + a && Math.abs(shortest(y, v, rows * scale * view.ratio)) < h + b));
+    check(`words apart at level ${level}`, !clash);
+  }
+  check("level of detail", layout(6).length >= layout(0).length);
+
+  // A click lists the documents of that window, also across the seam; against a count cell by cell.
+  const cellsOf = (row, column) => {
+    const cells = new Set();
+    for (let a = 0; a < (ring ? 1 : sides[0]); a++) for (let b = 0; b < sides[1]; b++) {
+      cells.add(wrap(row + a, cellRows) * columns + wrap(column + b, columns));
+    }
+    return cells;
+  };
+  for (const [x, y] of [[columns / 2, rows / 2], [0, 0], [columns - 0.01, 0.01]]) {
+    look(x, y, view.fit * 1.5);
+    click(middleX, middleY);
+    const { row, column } = state.place ?? { row: -1, column: -1 };
+    const centre = shortest(column + sides[1] / 2, x, columns);
+    check(`window under the click at ${x}, ${y}`, Math.abs(centre) <= 0.5 + 1e-9 && row >= 0 && row < rows && column < columns);
+    const clicked = cellsOf(row, column);
+    const share = ({ places }) => places.reduce((sum, place) =>
+      sum + place.mass * [...cellsOf(place.row, place.column)].filter((cell) => clicked.has(cell)).length / clicked.size, 0);
+    const expected = documents.map(share).filter((value) => value > 0).sort((a, b) => b - a);
+    if (expected.length > 0) {
+      check(`documents at ${x}, ${y}`, expected.length === state.list.length &&
+        state.list.every((entry, n) => near(entry.share, expected[n], 1e-6) && near(share(entry.item), entry.share, 1e-6)));
+    }
+    check(`list at ${x}, ${y}`, part("list").children.length === Math.min(25, state.list.length));
+  }
+  check("somebody is near every place", documents.every((item) => !item.placed) || documentsAt(0, 0).length > 0);
+
+  // Dragging across the seam goes on on the other side; the wheel keeps what is under the pointer.
+  look(0.5, 0.5, view.fit * 2);
+  pointer("pointerdown", middleX, middleY);
+  pointer("pointermove", middleX + 20, middleY);
+  pointer("pointermove", middleX + view.scale, middleY + view.scale * view.ratio);
+  pointer("pointerup", middleX + view.scale, middleY + view.scale * view.ratio);
+  check("drag", near(view.x, wrap(-0.5, columns)) && near(view.y, wrap(-0.5, rows)));
+  const [x, y] = onTorus(30, 40), scale = view.scale, box = canvas.getBoundingClientRect();
+  canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: -100, clientX: box.left + 30, clientY: box.top + 40, cancelable: true }));
+  const [u, v] = onTorus(30, 40);
+  check("wheel", view.scale > scale && near(shortest(x, u, columns), 0) && near(shortest(y, v, rows), 0));
+  pointer("pointerdown", 100, 100, 1);
+  pointer("pointerdown", 200, 100, 2);
+  const pinched = view.scale;
+  pointer("pointermove", 220, 100, 2);
+  pointer("pointermove", 230, 100, 2);
+  check("pinch", view.scale > pinched || near(pinched, maxScale()));
+  pointer("pointerup", 230, 100, 2);
+  pointer("pointerup", 100, 100, 1);
+
+  // Keyboard: as many steps as there are columns lead back.
+  home();
+  press(canvas, "Enter");
+  const start = part("result").dataset.place;
+  for (let n = 0; n < columns; n++) press(canvas, "ArrowRight");
+  check("arrows wrap", part("result").dataset.place === start);
+  press(canvas, "ArrowUp");
+  check("arrow moves", ring || rows === 1 || part("result").dataset.place !== start);
+  cancelAnimationFrame(view.flight);
+  home();
+  press(canvas, "+");
+  check("plus", view.scale > view.fit);
+  press(document, "Escape");
+  check("escape", state.place === null && state.list.length === documents.length);
+
+  // Search and legend.
+  const type = (text) => {
+    part("search").value = text;
+    part("search").dispatchEvent(new Event("input"));
+  };
+  if (words.length > 0) {
+    type(words[0].text.toUpperCase());
+    check("search finds a word", state.found.has(words[0].text));
+    paint();
+  }
+  const titled = documents.find((item) => item.title.trim() !== "");
+  if (titled) {
+    type(titled.title);
+    check("search finds a document", state.list.some((entry) => entry.item === titled));
+    part("list").querySelector("button").click();
+    check("a document is marked", state.marked.length === 1);
+    cancelAnimationFrame(view.flight);
+  }
+  press(document, "Escape");
+  for (const button of part("legend").querySelectorAll("button")) button.click();
+  check("hidden labels", state.list.every((entry) => entry.item.label < 0));
+  paint();
+  for (const button of part("legend").querySelectorAll("button")) button.click();
+  check("shown labels", state.list.length === documents.length);
+
+  home();
+  paint();
+  return { checks, failed };
+};
+
+if (location.hash === "#selftest") {
+  let result;
+  try {
+    result = selftest();
+  } catch (error) {
+    result = { checks: 0, failed: [String(error && error.stack)] };
+  }
+  document.body.append(element("pre", { id: "selftest", textContent: JSON.stringify(result) }));
+}

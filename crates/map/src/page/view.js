@@ -1,0 +1,79 @@
+// Which part of the torus is on the screen, and how large.
+
+const canvas = document.getElementById("map");
+const context = canvas.getContext("2d");
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+
+/** x, y: the place at the centre; scale: pixels per column; ratio: height of a cell by its width. */
+const view = { x: columns / 2, y: rows / 2, scale: 1, ratio: 1, width: 1, height: 1, fit: 1, flight: 0 };
+
+const maxScale = () => Math.max(view.fit * 4, 420);
+const onScreen = (x, y) => [
+  view.width / 2 + (x - view.x) * view.scale,
+  view.height / 2 + (y - view.y) * view.scale * view.ratio,
+];
+const onTorus = (left, top) => [
+  view.x + (left - view.width / 2) / view.scale,
+  view.y + (top - view.height / 2) / (view.scale * view.ratio),
+];
+
+const look = (x, y, scale) => {
+  view.x = wrap(x, columns);
+  view.y = wrap(y, rows);
+  view.scale = Math.min(maxScale(), Math.max(view.fit, scale));
+  repaint();
+};
+
+/** Zooms so that what is under a point of the screen stays under it. */
+const zoomAt = (factor, left, top) => {
+  const [x, y] = onTorus(left, top);
+  const scale = Math.min(maxScale(), Math.max(view.fit, view.scale * factor));
+  look(x - (left - view.width / 2) / scale, y - (top - view.height / 2) / (scale * view.ratio), scale);
+};
+
+const flyTo = (x, y, scale = view.scale) => {
+  cancelAnimationFrame(view.flight);
+  const from = { x: view.x, y: view.y, scale: view.scale };
+  const [across, down] = [shortest(from.x, x, columns), shortest(from.y, y, rows)];
+  const target = Math.min(maxScale(), Math.max(view.fit, scale));
+  if (still.matches) return look(x, y, target);
+  const start = performance.now();
+  const step = (now) => {
+    const t = Math.min(1, Math.max(0, (now - start) / 350)), eased = t * t * (3 - 2 * t);
+    look(from.x + across * eased, from.y + down * eased, from.scale * (target / from.scale) ** eased);
+    if (t < 1) view.flight = requestAnimationFrame(step);
+  };
+  view.flight = requestAnimationFrame(step);
+};
+
+/** Fits the torus to the screen. Cells take the screen's shape, within reason, so that it shows once. */
+const resize = () => {
+  const box = canvas.getBoundingClientRect(), dots = window.devicePixelRatio || 1;
+  const closeness = view.scale / view.fit;
+  view.width = Math.max(1, box.width);
+  view.height = Math.max(1, box.height);
+  canvas.width = Math.round(view.width * dots);
+  canvas.height = Math.round(view.height * dots);
+  context.setTransform(dots, 0, 0, dots, 0, 0);
+  view.ratio = Math.min(2, Math.max(0.5, (view.height / rows) / (view.width / columns)));
+  view.fit = Math.min(view.width / columns, view.height / (rows * view.ratio));
+  view.scale = Math.min(maxScale(), view.fit * closeness);
+  layouts.clear();
+  repaint();
+};
+
+/** Calls `draw(left, top)` for every copy of a place that comes within a margin of the screen. */
+const copies = (x, y, marginX, marginY, draw) => {
+  const wide = columns * view.scale, tall = rows * view.scale * view.ratio;
+  const [left, top] = onScreen(x, y);
+  const firstLeft = left - Math.floor((left + marginX) / wide) * wide;
+  const firstTop = top - Math.floor((top + marginY) / tall) * tall;
+  for (let b = firstTop; b < view.height + marginY; b += tall) {
+    for (let a = firstLeft; a < view.width + marginX; a += wide) draw(a, b);
+  }
+};
+
+let frame = 0;
+const repaint = () => {
+  if (frame === 0) frame = requestAnimationFrame(() => { frame = 0; paint(); });
+};

@@ -1,0 +1,61 @@
+// Which words are shown at a zoom level: the heaviest first, each where it fits. The choice is made on the
+// whole torus, not on the screen, so that moving around never makes a word come or go.
+
+const fontFamily = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+const fontOf = (word, size) => `${word.weight > 0.3 ? 650 : 500} ${size}px ${fontFamily}`;
+
+/** Levels are quarters of a doubling; in between a layout is stretched as a whole. */
+const levelOf = () => Math.max(0, Math.floor(4 * Math.log2(view.scale / view.fit) + 1e-6));
+const levelScale = (level) => view.fit * 2 ** (level / 4);
+
+const fontSize = (word, level) => {
+  const small = Math.min(view.width, view.height) < 480;
+  const size = (small ? 10 : 11) + (small ? 11 : 19) * word.weight;
+  return Math.min(46, size * 2 ** (level / 4 * 0.4));
+};
+
+const widthOf = (word) => {
+  if (word.unit === 0) {
+    context.font = fontOf(word, 100);
+    word.unit = Math.max(0.2, context.measureText(word.text).width / 100);
+  }
+  return word.unit;
+};
+
+const layouts = new Map();
+const layout = (level) => {
+  let shown = layouts.get(level);
+  if (shown) return shown;
+  shown = [];
+  const scale = levelScale(level), wide = columns * scale, tall = rows * scale * view.ratio;
+  // Boxes that are taken, in bins of the torus; a bin lists every box that touches it.
+  const binsX = Math.max(1, Math.floor(wide / 90)), binsY = Math.max(1, Math.floor(tall / 40));
+  const bins = Array.from({ length: binsX * binsY }, () => []);
+  const same = new Map(); // places of each text
+  const apart = 230 * 2 ** (level / 4 * 0.3);
+  for (const word of words) {
+    const size = fontSize(word, level);
+    const box = { x: word.x * scale, y: word.y * scale * view.ratio, w: widthOf(word) * size / 2 + 4, h: size * 0.56 + 1 };
+    if (2 * box.w > wide || 2 * box.h > tall) continue;
+    const twins = same.get(word.text) ?? [];
+    const near = (other, reachX, reachY) =>
+      Math.abs(shortest(other.x, box.x, wide)) < reachX && Math.abs(shortest(other.y, box.y, tall)) < reachY;
+    if (twins.some((twin) => near(twin, apart, apart))) continue;
+    const touched = new Set();
+    for (let b = Math.floor((box.y - box.h) / tall * binsY); b <= Math.floor((box.y + box.h) / tall * binsY); b++) {
+      for (let a = Math.floor((box.x - box.w) / wide * binsX); a <= Math.floor((box.x + box.w) / wide * binsX); a++) {
+        touched.add(wrap(b, binsY) * binsX + wrap(a, binsX));
+      }
+    }
+    let free = true;
+    for (const bin of touched) {
+      if (bins[bin].some((other) => near(other, box.w + other.w, box.h + other.h))) { free = false; break; }
+    }
+    if (!free) continue;
+    for (const bin of touched) bins[bin].push(box);
+    same.set(word.text, [...twins, box]);
+    shown.push({ word, size });
+  }
+  layouts.set(level, shown);
+  return shown;
+};

@@ -1,0 +1,120 @@
+//! The page in a real browser, where there is one: it opens each page with `#selftest` and reports.
+
+use std::env;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use countgrid_map::{Document, Page, Word, write_html};
+
+/// `CHROMIUM`, or the first of the usual names on the path.
+fn browser() -> Option<PathBuf> {
+    if let Some(path) = env::var_os("CHROMIUM") {
+        return Some(path.into());
+    }
+    let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name))).find(|file| file.is_file())
+}
+
+const HOSTILE: &str = "</script><script>document.title='out'</script><img src=x onerror=\"document.body.remove()\"><!-- \
+                       \u{2028}\u{2029} </title></style> &amp; \\u003c {{data}} ${1} `'\"";
+
+/// Words and documents all over the torus, by a fixed rule.
+fn page(extents: [usize; 2], window: [usize; 2], documents: usize, labels: usize) -> Page {
+    let cells = extents[0] * extents[1];
+    let text = |n: usize| format!("{}{}", ["sun", "moon", "tide", "stone", "Straße", "猫"][n % 6], n / 6);
+    let place = |n: usize| (n * 7919 % cells) as u32;
+    Page {
+        title: "A page".into(),
+        extents,
+        window,
+        words: (0..3 * cells.min(300))
+            .map(|n| Word { text: text(n), cell: place(n), weight: 1.0 / (n + 1) as f32 })
+            .collect(),
+        documents: (0..documents)
+            .map(|n| Document {
+                title: format!("Document {n} on {}", text(n)),
+                label: (labels > 0 && n % 5 != 4).then(|| (n % labels.max(1)) as u32),
+                snippet: text(n + 1),
+                posterior: vec![(place(n), 0.6), (place(n + 1), 0.4)],
+            })
+            .collect(),
+        labels: (0..labels).map(|label| format!("label {label}")).collect(),
+        facts: vec![("documents".into(), documents.to_string())],
+    }
+}
+
+fn hostile() -> Page {
+    let mut page = page([6, 7], [3, 3], 40, 3);
+    page.title = HOSTILE.into();
+    page.words[0].text = HOSTILE.into();
+    page.labels[0] = HOSTILE.into();
+    page.facts.push((HOSTILE.into(), HOSTILE.into()));
+    for document in &mut page.documents {
+        document.title = HOSTILE.into();
+        document.snippet = HOSTILE.into();
+    }
+    page.documents[3].posterior.clear();
+    page
+}
+
+/// Opens the file and returns the page's own report, `{"checks":n,"failed":[...]}`.
+fn report(browser: &Path, file: &Path, profile: &Path) -> String {
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args([
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--disable-extensions",
+        ])
+        .args(["--window-size=900,700", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .arg(format!("file://{}#selftest", file.display()))
+        .output()
+        .expect("the browser starts");
+    let dom = String::from_utf8_lossy(&output.stdout).into_owned();
+    let Some((_, rest)) = dom.split_once("<pre id=\"selftest\">") else {
+        panic!("no report: {}\n{}", String::from_utf8_lossy(&output.stderr), &dom[..dom.len().min(2000)])
+    };
+    rest.split_once("</pre>").expect("a whole element").0.into()
+}
+
+#[test]
+fn pages_pass_their_selftest() {
+    let Some(browser) = browser() else {
+        writeln!(
+            std::io::stderr(),
+            "pages_pass_their_selftest: SKIPPED, no Chromium (set CHROMIUM to its path)"
+        )
+        .unwrap();
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let pages = [
+        ("torus", page([12, 16], [3, 4], 300, 3)),
+        ("unlabelled", page([8, 8], [5, 5], 60, 0)),
+        ("many labels", page([9, 5], [9, 5], 90, 21)), // the window is the torus
+        ("mixture", page([5, 6], [1, 1], 20, 2)),
+        ("ring", page([1, 24], [1, 5], 80, 2)),
+        ("line", page([24, 1], [5, 1], 80, 2)),
+        ("one cell", page([1, 1], [1, 1], 3, 1)),
+        ("no documents", page([6, 6], [2, 2], 0, 2)),
+        ("nothing", Page { extents: [4, 4], window: [2, 2], ..Page::default() }),
+        ("hostile", hostile()),
+    ];
+    for (name, page) in pages {
+        let file = folder.path().join(format!("{}.html", name.replace(' ', "-")));
+        write_html(&page, fs::File::create(&file).unwrap()).unwrap();
+        let report = report(&browser, &file, &folder.path().join("profile"));
+        let checks: u32 = report
+            .strip_prefix("{\"checks\":")
+            .and_then(|rest| rest.split_once(",\"failed\":[]}"))
+            .and_then(|(checks, _)| checks.parse().ok())
+            .unwrap_or_else(|| panic!("{name}: {report}"));
+        assert!(checks >= 29, "{name}: only {checks} checks ran");
+        writeln!(std::io::stderr(), "pages_pass_their_selftest: {name}: {checks} checks").unwrap();
+    }
+}

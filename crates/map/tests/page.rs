@@ -1,0 +1,202 @@
+//! What is refused, and what the file holds: the data whole, and nothing that the data could have added.
+
+use countgrid_map::{Document, MAX_CELLS, Page, PageError, Word, WriteError, coverage, write_html};
+use proptest::prelude::*;
+
+fn page() -> Page {
+    Page {
+        title: "Title".into(),
+        extents: [3, 4],
+        window: [2, 2],
+        words: vec![Word { text: "word".into(), cell: 11, weight: 1.5 }],
+        documents: vec![Document {
+            title: "A document".into(),
+            label: Some(1),
+            snippet: "text".into(),
+            posterior: vec![(11, 0.75), (0, 0.25)],
+        }],
+        labels: vec!["one".into(), "two".into()],
+        facts: vec![("name".into(), "value".into())],
+    }
+}
+
+fn html(page: &Page) -> String {
+    let mut html = Vec::new();
+    write_html(page, &mut html).unwrap();
+    String::from_utf8(html).unwrap()
+}
+
+/// The JSON between the tags of the data element, as a browser finds its end.
+fn embedded(html: &str) -> serde_json::Value {
+    let start = "<script type=\"application/json\" id=\"data\">";
+    let rest = html.split_once(start).unwrap().1;
+    serde_json::from_str(rest.split_once("</script").unwrap().0).unwrap()
+}
+
+#[test]
+fn what_is_out_of_range_is_refused() {
+    type Change = fn(&mut Page);
+    let cases: [(Change, PageError); 14] = [
+        (|page| page.extents = [0, 4], PageError::EmptyAxis { axis: 0 }),
+        (|page| page.extents[1] = 0, PageError::EmptyAxis { axis: 1 }),
+        (|page| page.extents = [MAX_CELLS, 2], PageError::TooManyCells { limit: MAX_CELLS }),
+        (|page| page.extents = [usize::MAX, 2], PageError::TooManyCells { limit: MAX_CELLS }),
+        (|page| page.window = [2, 5], PageError::Window { axis: 1, side: 5, extent: 4 }),
+        (|page| page.window = [0, 1], PageError::Window { axis: 0, side: 0, extent: 3 }),
+        (|page| page.words[0].cell = 12, PageError::WordCell { word: 0, cell: 12, cells: 12 }),
+        (|page| page.words[0].weight = f32::NAN, PageError::WordWeight { word: 0 }),
+        (|page| page.words[0].weight = f32::INFINITY, PageError::WordWeight { word: 0 }),
+        (|page| page.words[0].weight = -1.0, PageError::WordWeight { word: 0 }),
+        (
+            |page| page.documents[0].posterior[1].0 = u32::MAX,
+            PageError::DocumentCell { document: 0, cell: u32::MAX, cells: 12 },
+        ),
+        (|page| page.documents[0].posterior[1].1 = f32::NAN, PageError::Posterior { document: 0 }),
+        (|page| page.documents[0].posterior[0].1 = 1.5, PageError::Posterior { document: 0 }),
+        (|page| page.documents[0].label = Some(2), PageError::Label { document: 0, label: 2, labels: 2 }),
+    ];
+    assert_eq!(page().check(), Ok(()));
+    for (change, expected) in cases {
+        let mut page = page();
+        change(&mut page);
+        let mut out = Vec::new();
+        let Err(WriteError::Page(found)) = write_html(&page, &mut out) else {
+            panic!("{expected:?} was not refused")
+        };
+        assert_eq!(found, expected);
+        assert!(out.is_empty(), "nothing is written of a page that is refused");
+        assert!(!found.to_string().is_empty());
+    }
+}
+
+#[test]
+fn a_writer_that_fails_is_reported() {
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    assert!(matches!(write_html(&page(), Full), Err(WriteError::Io(_))));
+}
+
+#[test]
+fn the_data_is_what_was_given() {
+    let data = embedded(&html(&page()));
+    assert_eq!(data["extents"], serde_json::json!([3, 4]));
+    assert_eq!(data["window"], serde_json::json!([2, 2]));
+    assert_eq!(data["words"], serde_json::json!(["word"]));
+    assert_eq!(data["wordCells"], serde_json::json!([11]));
+    assert_eq!(data["weights"], serde_json::json!([1.0])); // shares of the largest
+    assert_eq!(data["documentLabels"], serde_json::json!([1]));
+    assert_eq!(data["posteriors"], serde_json::json!([[11, 750, 0, 250]]));
+    assert_eq!(data["facts"], serde_json::json!([["name", "value"]]));
+}
+
+#[test]
+fn nothing_points_out_of_the_page() {
+    let html = html(&page());
+    for needle in
+        ["http:", "https:", "//cdn", "@import", "url(", "fetch(", "XMLHttpRequest", "innerHTML", "eval("]
+    {
+        assert!(!html.contains(needle), "{needle}");
+    }
+    assert!(html.contains("default-src 'none'"));
+}
+
+#[test]
+fn coverage_sums_to_the_posterior() {
+    let documents = page().documents;
+    let found = coverage([3, 4], [2, 2], &documents).unwrap();
+    // 0.75 over the window that starts in the last corner, 0.25 over that in the first: quarters of each.
+    let q = 0.75 / 4.0;
+    let p = 0.25 / 4.0;
+    assert_eq!(found, [q + p, p, 0.0, q, p, p, 0.0, 0.0, q, 0.0, 0.0, q]);
+    let refused = coverage([3, 3], [2, 2], &documents);
+    assert_eq!(refused, Err(PageError::DocumentCell { document: 0, cell: 11, cells: 9 }));
+}
+
+/// Pieces that break out of elements, strings, comments or attributes where they are not escaped.
+fn hostile() -> impl Strategy<Value = String> {
+    let pieces = [
+        "</script>",
+        "</SCRIPT ",
+        "<script>",
+        "<!--",
+        "-->",
+        "<![CDATA[",
+        "]]>",
+        "</title>",
+        "</style>",
+        "\u{2028}",
+        "\u{2029}",
+        "\"",
+        "'",
+        "\\",
+        "\\u003c",
+        "\0",
+        "\n",
+        "&lt;",
+        "&",
+        "{{data}}",
+        "{{",
+        "}}",
+        "`",
+        "${1}",
+        "plain",
+        "\u{202e}",
+        "é",
+        "𝕏",
+        "<img src=x onerror=alert(1)>",
+    ];
+    prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..6).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    /// Whatever the texts, the file has the same tags, and the data reads back.
+    #[test]
+    fn text_stays_text(texts in prop::array::uniform6(hostile())) {
+        let [title, word, document, snippet, label, fact] = texts.clone();
+        let mut page = page();
+        page.title = title;
+        page.words[0].text = word;
+        page.documents[0].title = document;
+        page.documents[0].snippet = snippet;
+        page.labels[1] = label;
+        page.facts[0] = (fact.clone(), fact);
+        let hostile = html(&page);
+        let tags = |html: &str| {
+            let html = html.to_lowercase();
+            ["<", "<script", "</script", "<!--", "</title", "</style", "{{"].map(|tag| html.matches(tag).count())
+        };
+        let plain = tags(&html(&self::page()));
+        // Templates in data stay as they are; in the title they are text too.
+        let braces: usize = texts.iter().map(|text| text.matches("{{").count()).sum::<usize>()
+            + texts[0].matches("{{").count() + texts[5].matches("{{").count();
+        let mut expected = plain;
+        expected[6] += braces;
+        prop_assert_eq!(tags(&hostile), expected);
+        let body = hostile.split_once("</title>").unwrap().1; // the title is text, not script
+        let line_ends = body.contains(['\u{2028}', '\u{2029}']);
+        prop_assert!(!line_ends);
+        let data = embedded(&hostile);
+        let found = [
+            &data["title"], &data["words"][0], &data["titles"][0], &data["snippets"][0], &data["labels"][1],
+            &data["facts"][0][1],
+        ];
+        for (found, text) in found.iter().zip(&texts) {
+            prop_assert_eq!(found.as_str(), Some(text.as_str()));
+        }
+    }
+
+    #[test]
+    fn the_same_page_gives_the_same_bytes(title in ".*", weight in 0.0f32..10.0, cell in 0u32..12) {
+        let mut page = page();
+        page.title = title;
+        page.words.push(Word { text: "other".into(), cell, weight });
+        prop_assert_eq!(html(&page), html(&page.clone()));
+    }
+}
