@@ -1,22 +1,28 @@
 //! Documents, counts and model files, read and written with care.
 #![forbid(unsafe_code)]
 
+mod atomic;
 mod columns;
 mod document;
 mod docword;
 mod error;
 mod folder;
 mod jsonl;
+mod model;
+mod model_error;
 mod read;
 mod source;
 mod table;
 
+pub use crate::atomic::{WriteError, check_writable, write_atomically};
 pub use crate::columns::Columns;
 pub use crate::document::Document;
 pub use crate::docword::{Counts, read_docword};
 pub use crate::error::{Problem, ReadError};
 pub use crate::folder::Skipped;
 pub use crate::jsonl::read_json_lines;
+pub use crate::model::{ModelFile, NamedTable, TableData, load, save};
+pub use crate::model_error::{ModelError, ModelProblem};
 pub use crate::read::{DataSet, Format, ReadOptions, Summary, read};
 pub use crate::source::Limits;
 pub use crate::table::{Table, read_table};

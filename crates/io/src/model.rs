@@ -1,0 +1,273 @@
+//! Model files: named tables and text, in the safetensors format.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
+use std::path::Path;
+
+use safetensors::Dtype;
+use safetensors::tensor::Metadata;
+
+use crate::atomic::write_atomically;
+use crate::model_error::{ModelError, ModelProblem};
+
+/// The elements of a table.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum TableData {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    U32(Vec<u32>),
+}
+
+impl TableData {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F32(data) => data.len(),
+            Self::F64(data) => data.len(),
+            Self::U32(data) => data.len(),
+        }
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Place in the order of a file, name, bytes of an element: large elements first, so that all are aligned.
+    fn kind(&self) -> (u8, &'static str, usize) {
+        match self {
+            Self::F64(_) => (0, "F64", 8),
+            Self::F32(_) => (1, "F32", 4),
+            Self::U32(_) => (2, "U32", 4),
+        }
+    }
+    /// The first element that is not a number.
+    fn not_a_number(&self) -> Option<usize> {
+        match self {
+            Self::F32(data) => data.iter().position(|x| x.is_nan()),
+            Self::F64(data) => data.iter().position(|x| x.is_nan()),
+            Self::U32(_) => None,
+        }
+    }
+}
+
+/// A table with its name and shape; row-major, the last axis fastest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedTable {
+    /// The documented name, such as `pi`.
+    pub name: String,
+    /// Its extents; their product is the number of elements, 1 for no axis at all.
+    pub shape: Vec<usize>,
+    /// Its elements.
+    pub data: TableData,
+}
+
+impl NamedTable {
+    fn check(&self) -> Result<(), ModelProblem> {
+        let elements = self.shape.iter().try_fold(1usize, |product, &extent| product.checked_mul(extent));
+        if elements != Some(self.data.len()) {
+            let (name, shape) = (self.name.clone(), self.shape.clone());
+            return Err(ModelProblem::Shape { name, shape, found: self.data.len() });
+        }
+        match self.data.not_a_number() {
+            Some(index) => Err(ModelProblem::NotANumber { name: self.name.clone(), index }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a model file holds: tables, and text by key.
+///
+/// On disk it is a [safetensors](https://github.com/huggingface/safetensors) file, which Python reads with
+/// `safetensors.safe_open(path, framework="numpy")`: `get_tensor("pi")` for a table, `metadata()["vocabulary"]`
+/// for a text. Equal contents give equal bytes: tables are written in the order F64, F32, U32, by name within
+/// each, texts in the order of their keys. Numbers are little-endian and kept to the bit, infinities and the
+/// sign of zero included; NaN is refused on both ways, since no fitted table holds one.
+///
+/// ```
+/// use countgrid_io::{ModelFile, NamedTable, TableData, load, save};
+/// let pi = NamedTable { name: "pi".into(), shape: vec![2, 1, 2], data: TableData::F32(vec![0.5, 0.25, 0.5, 0.75]) };
+/// let mut model = ModelFile { tables: vec![pi], ..ModelFile::default() };
+/// model.set_strings("vocabulary", ["ant", "bee"]);
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("model.safetensors");
+/// save(&path, &model)?;
+/// let model = load(&path)?;
+/// assert_eq!(model.table("pi").map(|pi| pi.shape.as_slice()), Some([2, 1, 2].as_slice()));
+/// assert_eq!(model.strings("vocabulary"), Some(vec!["ant".to_owned(), "bee".to_owned()]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelFile {
+    /// The tables; after [`load`] in the order of the file.
+    pub tables: Vec<NamedTable>,
+    /// Texts by key.
+    pub metadata: BTreeMap<String, String>,
+}
+
+impl ModelFile {
+    /// The table of that name.
+    pub fn table(&self, name: &str) -> Option<&NamedTable> {
+        self.tables.iter().find(|table| table.name == name)
+    }
+    /// Puts a list of strings under a key, as a JSON array.
+    pub fn set_strings<S: AsRef<str>>(&mut self, key: &str, strings: impl IntoIterator<Item = S>) {
+        let array = strings.into_iter().map(|s| serde_json::Value::from(s.as_ref())).collect();
+        self.metadata.insert(key.to_owned(), serde_json::Value::Array(array).to_string());
+    }
+    /// The list of strings under a key; none if the key is absent or holds anything else.
+    pub fn strings(&self, key: &str) -> Option<Vec<String>> {
+        serde_json::from_str(self.metadata.get(key)?).ok()
+    }
+}
+
+/// Writes a model file, as a whole or not at all ([`write_atomically`]).
+///
+/// # Errors
+/// Two tables of one name, a shape that is not that of its data, a NaN; texts beyond the 100 MB that the format
+/// allows; and what [`write_atomically`] meets. The previous file is then untouched.
+pub fn save(path: impl AsRef<Path>, model: &ModelFile) -> Result<(), ModelError> {
+    let path = path.as_ref();
+    let file = header(model).map_err(|problem| ModelError::new(path, problem))?;
+    let written = write_atomically(path, |out| write(out, &file));
+    Ok(written?)
+}
+
+/// Reads a model file.
+///
+/// The header is believed only as far as the file is long: nothing is allocated beyond that.
+///
+/// # Errors
+/// A file that is cut short or has more bytes than its header tells of, a header that is not that of a
+/// safetensors file, a table of another element type than F32, F64 and U32, a NaN.
+pub fn load(path: impl AsRef<Path>) -> Result<ModelFile, ModelError> {
+    let path = path.as_ref();
+    let refuse = |problem| ModelError::new(path, problem);
+    let file = File::open(path).map_err(|error| refuse(ModelProblem::Unreadable(error)))?;
+    let about = file.metadata().map_err(|error| refuse(ModelProblem::Unreadable(error)))?;
+    if !about.is_file() {
+        return Err(refuse(ModelProblem::Unreadable(io::Error::other("not a file"))));
+    }
+    read(BufReader::new(file), about.len()).map_err(refuse)
+}
+
+/// The longest header that the safetensors library reads.
+const HEADER: u64 = 100_000_000;
+
+/// The header, padded so that the tables begin on a multiple of 8, and the tables in the order of the file.
+fn header(model: &ModelFile) -> Result<(String, Vec<&NamedTable>), ModelProblem> {
+    let mut names = BTreeSet::new();
+    for table in &model.tables {
+        table.check()?;
+        if table.name == "__metadata__" || !names.insert(&table.name) {
+            return Err(ModelProblem::Name { name: table.name.clone() });
+        }
+    }
+    let mut order: Vec<_> = model.tables.iter().collect();
+    order.sort_by_key(|table| (table.data.kind().0, table.name.as_str()));
+
+    // By hand: the library keeps the texts in a hash map, and so in another order every time.
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let mut entries = Vec::new();
+    if !model.metadata.is_empty() {
+        let texts: Vec<_> =
+            model.metadata.iter().map(|(key, text)| format!("{}:{}", quoted(key), quoted(text))).collect();
+        entries.push(format!("\"__metadata__\":{{{}}}", texts.join(",")));
+    }
+    let mut start = 0;
+    for table in &order {
+        let (_, kind, bytes) = table.data.kind();
+        let end = start + table.data.len() * bytes;
+        let name = quoted(&table.name);
+        let shape = table.shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        entries.push(format!(
+            "{name}:{{\"dtype\":\"{kind}\",\"shape\":[{shape}],\"data_offsets\":[{start},{end}]}}"
+        ));
+        start = end;
+    }
+    let mut header = format!("{{{}}}", entries.join(","));
+    while header.len() % 8 != 0 {
+        header.push(' ');
+    }
+    if header.len() as u64 > HEADER {
+        return Err(ModelProblem::LongHeader { bytes: header.len() as u64 });
+    }
+    Ok((header, order))
+}
+
+/// The bytes of a model file.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn to_bytes(model: &ModelFile) -> Result<Vec<u8>, ModelProblem> {
+    let mut bytes = Vec::new();
+    write(&mut bytes, &header(model)?).map_err(ModelProblem::Unreadable)?;
+    Ok(bytes)
+}
+
+fn write(out: &mut dyn Write, (header, order): &(String, Vec<&NamedTable>)) -> io::Result<()> {
+    out.write_all(&(header.len() as u64).to_le_bytes())?;
+    out.write_all(header.as_bytes())?;
+    order.iter().try_for_each(|table| write_table(out, &table.data))
+}
+
+fn write_table(out: &mut dyn Write, data: &TableData) -> io::Result<()> {
+    match data {
+        TableData::F32(data) => data.iter().try_for_each(|x| out.write_all(&x.to_le_bytes())),
+        TableData::F64(data) => data.iter().try_for_each(|x| out.write_all(&x.to_le_bytes())),
+        TableData::U32(data) => data.iter().try_for_each(|x| out.write_all(&x.to_le_bytes())),
+    }
+}
+
+/// Reads a model of `length` bytes.
+pub(crate) fn read(mut reader: impl Read, length: u64) -> Result<ModelFile, ModelProblem> {
+    let mut claimed = [0; 8];
+    let rest = length.checked_sub(8).ok_or(ModelProblem::NoHeader { bytes: length })?;
+    reader.read_exact(&mut claimed).map_err(ModelProblem::Unreadable)?;
+    let claimed = u64::from_le_bytes(claimed);
+    if claimed > HEADER.min(rest) {
+        return Err(ModelProblem::HeaderLength { claimed, rest });
+    }
+    let mut header = Vec::new();
+    reader.by_ref().take(claimed).read_to_end(&mut header).map_err(ModelProblem::Unreadable)?;
+    let header: Metadata =
+        serde_json::from_slice(&header).map_err(|error| ModelProblem::Header { what: error.to_string() })?;
+    // The library has checked that the tables follow each other without gaps and that offsets fit shapes.
+    let (tables, found) = (header.data_len() as u64, rest - claimed);
+    if tables != found {
+        return Err(ModelProblem::Length { expected: tables, found });
+    }
+    let mut infos: Vec<_> = header.tensors().into_iter().collect();
+    infos.sort_by(|a, b| (a.1.data_offsets, &a.0).cmp(&(b.1.data_offsets, &b.0)));
+    let mut tables = Vec::new();
+    for (name, info) in infos {
+        let bytes = info.data_offsets.1 - info.data_offsets.0;
+        let data = match info.dtype {
+            Dtype::F32 => TableData::F32(elements(&mut reader, bytes, f32::from_le_bytes)?),
+            Dtype::F64 => TableData::F64(elements(&mut reader, bytes, f64::from_le_bytes)?),
+            Dtype::U32 => TableData::U32(elements(&mut reader, bytes, u32::from_le_bytes)?),
+            other => return Err(ModelProblem::ElementType { name, found: format!("{other:?}") }),
+        };
+        let table = NamedTable { name, shape: info.shape.clone(), data };
+        table.check()?;
+        tables.push(table);
+    }
+    let metadata =
+        header.metadata().iter().flatten().map(|(key, text)| (key.clone(), text.clone())).collect();
+    Ok(ModelFile { tables, metadata })
+}
+
+/// The elements in so many bytes, which the file is known to have.
+fn elements<const N: usize, T>(
+    reader: &mut impl Read,
+    bytes: usize,
+    element: fn([u8; N]) -> T,
+) -> Result<Vec<T>, ModelProblem> {
+    let mut data = Vec::new();
+    data.try_reserve_exact(bytes / N).map_err(|_| ModelProblem::Memory { bytes })?;
+    let mut buffer = [0; N];
+    for _ in 0..bytes / N {
+        reader.read_exact(&mut buffer).map_err(ModelProblem::Unreadable)?;
+        data.push(element(buffer));
+    }
+    Ok(data)
+}

@@ -1,0 +1,135 @@
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::atomic::WriteError;
+use crate::error::excerpt;
+
+/// Why a model file was not read or not written: the file, what is wrong, and the remedy.
+#[derive(Debug)]
+pub struct ModelError {
+    file: PathBuf,
+    problem: Box<ModelProblem>,
+}
+
+impl ModelError {
+    pub(crate) fn new(file: &Path, problem: ModelProblem) -> Self {
+        Self { file: file.to_path_buf(), problem: Box::new(problem) }
+    }
+    /// The model file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+    /// What is wrong.
+    pub fn problem(&self) -> &ModelProblem {
+        &self.problem
+    }
+}
+
+/// What can be wrong with a model file.
+#[derive(Debug)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "field names say what they hold")]
+pub enum ModelProblem {
+    /// The file system refused to give it.
+    Unreadable(io::Error),
+    /// It cannot be written.
+    Unwritable(WriteError),
+    /// Too short for the length of a header.
+    NoHeader { bytes: u64 },
+    /// A header longer than the rest of the file, or than the format allows.
+    HeaderLength { claimed: u64, rest: u64 },
+    /// A header that is not that of a safetensors file.
+    Header { what: String },
+    /// More or fewer bytes after the header than its tables need.
+    Length { expected: u64, found: u64 },
+    /// A table with elements that no model of ours has.
+    ElementType { name: String, found: String },
+    /// A table whose elements do not fill its shape.
+    Shape { name: String, shape: Vec<usize>, found: usize },
+    /// A NaN.
+    NotANumber { name: String, index: usize },
+    /// A name that is reserved, or that two tables have.
+    Name { name: String },
+    /// Texts and names longer than the format allows, 100 MB.
+    LongHeader { bytes: u64 },
+    /// Memory for a table is not to be had.
+    Memory { bytes: usize },
+}
+
+impl fmt::Display for ModelProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
+            Self::Unwritable(error) => write!(f, "{error}"),
+            Self::NoHeader { bytes } => write!(f, "no model file: {bytes} bytes are too few for a header"),
+            Self::HeaderLength { claimed, rest } => write!(
+                f,
+                "no model file, or cut short: it claims a header of {claimed} bytes and goes on for {rest} (at most 100000000 are allowed)"
+            ),
+            Self::Header { what } => write!(f, "no model file: its header is not understood: {what}"),
+            Self::Length { expected, found } if found < expected => {
+                write!(f, "cut short: the tables need {expected} bytes, the file has {found}")
+            }
+            Self::Length { expected, found } => {
+                write!(f, "the tables need {expected} bytes, the file has {found}")
+            }
+            Self::ElementType { name, found } => {
+                write!(
+                    f,
+                    "table `{}` has elements of type {found}; F32, F64 and U32 are known",
+                    excerpt(name)
+                )
+            }
+            Self::Shape { name, shape, found } => {
+                write!(f, "table `{}` has {found} elements for the shape {shape:?}", excerpt(name))
+            }
+            Self::NotANumber { name, index } => {
+                write!(f, "table `{}` holds a NaN, its element {index}", excerpt(name))
+            }
+            Self::Name { name } => write!(f, "the table name `{}` is reserved or used twice", excerpt(name)),
+            Self::LongHeader { bytes } => {
+                write!(
+                    f,
+                    "vocabulary, titles and other texts take {bytes} bytes; the format allows 100000000"
+                )
+            }
+            Self::Memory { bytes } => write!(f, "no memory for a table of {bytes} bytes"),
+        }
+    }
+}
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let remedy = match self.problem() {
+            ModelProblem::Unwritable(error) => return write!(f, "{error}"),
+            ModelProblem::Unreadable(error) if error.kind() == io::ErrorKind::NotFound => {
+                "check the spelling of the path, or fit a model first"
+            }
+            ModelProblem::Unreadable(_) => "check that it is a readable file",
+            ModelProblem::LongHeader { .. } => "leave out the titles, or fit fewer documents",
+            ModelProblem::Memory { .. } => "use a larger machine",
+            ModelProblem::Shape { .. } | ModelProblem::NotANumber { .. } | ModelProblem::Name { .. } => {
+                "fit the model again; if that does not help, this is a bug worth a report"
+            }
+            _ => "fit the model again, or copy the file again from where it is whole",
+        };
+        write!(f, "{}: {}\nremedy: {remedy}", self.file.display(), self.problem)
+    }
+}
+
+impl std::error::Error for ModelError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self.problem() {
+            ModelProblem::Unreadable(error) => Some(error),
+            ModelProblem::Unwritable(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<WriteError> for ModelError {
+    fn from(error: WriteError) -> Self {
+        Self { file: error.file().to_path_buf(), problem: Box::new(ModelProblem::Unwritable(error)) }
+    }
+}

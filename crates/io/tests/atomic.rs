@@ -1,0 +1,122 @@
+//! A file is written as a whole or not at all.
+
+use std::fs;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use countgrid_io::{check_writable, write_atomically};
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_failure_leaves_the_previous_file_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("map.html");
+    write_atomically(&path, |out| out.write_all(b"first")).unwrap();
+    let half = vec![b'x'; 1 << 20]; // more than any buffer
+    let failed = write_atomically(&path, |out| {
+        out.write_all(&half)?;
+        Err(io::ErrorKind::StorageFull.into())
+    });
+    let message = failed.unwrap_err().to_string();
+    assert!(message.starts_with(&format!("{}: cannot be written: ", path.display())), "{message}");
+    assert!(message.ends_with("remedy: make room, or name a file on another disk"), "{message}");
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        write_atomically(&path, |out| {
+            out.write_all(&half)?;
+            panic!("in the middle")
+        })
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(fs::read(&path).unwrap(), b"first");
+    assert_eq!(names(folder.path()), ["map.html"]);
+}
+
+#[test]
+fn places_that_cannot_be_written_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases = [
+        (folder.path().join("missing/map.html"), "remedy: create the folder first"),
+        (folder.path().to_path_buf(), "remedy: name a file, this is a folder"),
+    ];
+    for (path, remedy) in cases {
+        let message = write_atomically(&path, |_| Ok(())).unwrap_err().to_string();
+        assert!(message.contains(remedy), "{message}");
+        assert_eq!(check_writable(&path).unwrap_err().to_string(), message);
+    }
+    assert_eq!(names(folder.path()), [""; 0]);
+}
+
+#[test]
+fn asking_leaves_no_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("map.html");
+    check_writable(&path).unwrap();
+    assert_eq!(names(folder.path()), [""; 0]);
+    fs::write(&path, "first").unwrap();
+    check_writable(&path).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"first");
+}
+
+#[test]
+fn a_name_without_a_folder_is_in_this_one() {
+    // The tests of a package run in its folder.
+    check_writable("no-such-file-yet").unwrap();
+    assert!(!Path::new("no-such-file-yet").exists());
+}
+
+#[cfg(unix)]
+mod unix {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn permissions_are_those_of_any_file_or_of_the_one_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let (path, plain) = (folder.path().join("map.html"), folder.path().join("plain"));
+        fs::write(&plain, "").unwrap();
+        write_atomically(&path, |_| Ok(())).unwrap();
+        assert_eq!(mode(&path), mode(&plain));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        write_atomically(&path, |_| Ok(())).unwrap();
+        assert_eq!(mode(&path), 0o640);
+    }
+
+    #[test]
+    fn a_read_only_file_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("map.html");
+        fs::write(&path, "mine").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        let message = write_atomically(&path, |_| Ok(())).unwrap_err().to_string();
+        assert!(message.contains("remedy: name a file in a folder that you may write to"), "{message}");
+        assert_eq!(fs::read(&path).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn a_link_is_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("map.html"), folder.path().join("link"));
+        fs::write(&path, "first").unwrap();
+        symlink(&path, &link).unwrap();
+        write_atomically(&link, |out| out.write_all(b"second")).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+    }
+
+    #[test]
+    fn a_device_is_written_to_and_stays_a_device() {
+        write_atomically("/dev/null", |out| out.write_all(b"gone")).unwrap();
+        check_writable("/dev/null").unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+}
