@@ -69,6 +69,8 @@ pub enum Problem {
     Unreadable(io::Error),
     /// The file has no bytes, or blank lines only.
     Empty,
+    /// No crate that Cargo has unpacked.
+    NoCrates,
     /// A format for folders was asked for, and this is none.
     NotAFolder,
     /// A folder without texts, or a table with nothing after its header.
@@ -134,6 +136,7 @@ impl fmt::Display for Problem {
         match self {
             Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
             Self::Empty => f.write_str("empty, there is nothing to read"),
+            Self::NoCrates => f.write_str("no crates that Cargo has unpacked"),
             Self::NotAFolder => f.write_str("not a folder"),
             Self::NoDocuments { skipped: 0 } => f.write_str("no documents"),
             Self::NoDocuments { skipped } => {
@@ -214,6 +217,7 @@ impl Problem {
             }
             Self::Unreadable(_) => f.write_str("check that it is a readable file or folder"),
             Self::Empty => f.write_str("check how the file was made, or name another"),
+            Self::NoCrates => f.write_str("name a folder or a file to read"),
             Self::NotAFolder => f.write_str("name a folder, or the format that the file has"),
             Self::NoDocuments { .. } => {
                 f.write_str("name a folder with text files, or a CSV, TSV or JSONL file with a text column")

@@ -15,7 +15,7 @@ use crate::source::{Budget, Limits, Source, read_text};
 pub struct Skipped {
     /// Files and folders whose name begins with a dot.
     pub hidden: usize,
-    /// Files with a zero byte near the start, or of an unknown kind and not UTF-8.
+    /// Files with a zero byte near the start, or of an unknown kind and not UTF-8; generated source code.
     pub binary: usize,
     /// Files with nothing but white space.
     pub empty: usize,
@@ -168,7 +168,7 @@ pub(crate) fn read(
 }
 
 /// The path inside the folder, with `/` on every system.
-fn id(path: &Path, folder: &Path) -> String {
+pub(crate) fn id(path: &Path, folder: &Path) -> String {
     let inside = path.strip_prefix(folder).unwrap_or(path);
     inside.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }

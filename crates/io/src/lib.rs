@@ -2,7 +2,9 @@
 #![forbid(unsafe_code)]
 
 mod atomic;
+mod cargo_docs;
 mod columns;
+mod doc_comments;
 mod document;
 mod docword;
 mod error;
@@ -15,6 +17,7 @@ mod source;
 mod table;
 
 pub use crate::atomic::{WriteError, check_writable, write_atomically};
+pub use crate::cargo_docs::{cargo_docs, cargo_docs_in};
 pub use crate::columns::Columns;
 pub use crate::document::Document;
 pub use crate::docword::{Counts, read_docword};

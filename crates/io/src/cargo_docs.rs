@@ -1,0 +1,291 @@
+//! Text that is surely on the machine of whoever builds this: the doc comments of the crates Cargo unpacked.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use walkdir::{DirEntry, WalkDir};
+
+use crate::doc_comments::comments;
+use crate::document::{Document, TITLE, beginning};
+use crate::error::{Problem, ReadError};
+use crate::folder::{Skipped, id};
+use crate::read::{Format, Summary};
+
+/// Words of the shortest comment that is worth a place on a map.
+const WORDS: usize = 20;
+/// Crates that get a label: as many as there are colours that can be told apart.
+const LABELS: usize = 8;
+/// Bytes of the longest source file that is read; longer ones are generated.
+const SOURCE: u64 = 4 << 20;
+
+/// Reads the doc comments (`///`, `//!`) of the crates in Cargo's folder, `CARGO_HOME` or `~/.cargo`.
+///
+/// One document for each documented item or module with at least 20 words, code left out; its title is
+/// `crate: first sentence`. Of each crate the newest version counts, without its tests, benches and examples,
+/// and of equal comments, as macros are prone to, the first. Where there are more than `max_documents`, each
+/// crate gives up to the same number, chosen by a hash of the text. The eight crates with most comments are
+/// labels; a label for each of a hundred would tell nothing. The order is that of crates, files and lines, the
+/// same on every run; in memory are `max_documents` and those of one crate.
+///
+/// # Errors
+/// There is no such folder, or no comment in it.
+pub fn cargo_docs(max_documents: usize) -> Result<(Vec<Document>, Summary), ReadError> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+    cargo_docs_in(home.as_deref().unwrap_or(Path::new(".cargo")), max_documents)
+}
+
+/// As [`cargo_docs`], from a given Cargo folder.
+///
+/// # Errors
+/// There are no unpacked crates in the folder, or no comment in them.
+///
+/// ```
+/// use countgrid_io::cargo_docs_in;
+/// let home = tempfile::tempdir()?;
+/// let crate_folder = home.path().join("registry/src/index/ants-1.2.0/src");
+/// std::fs::create_dir_all(&crate_folder)?;
+/// let comment = "//! Paths of ants. Every ant follows the trail that the ants before it have left, \
+///                and leaves a trail of its own, so that short paths win.\n";
+/// std::fs::write(crate_folder.join("lib.rs"), comment)?;
+/// let (documents, summary) = cargo_docs_in(home.path(), 1000)?;
+/// assert_eq!(documents[0].title, "ants: Paths of ants.");
+/// assert_eq!(documents[0].id, "ants-1.2.0/src/lib.rs:1");
+/// assert_eq!(summary.documents, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn cargo_docs_in(home: &Path, max_documents: usize) -> Result<(Vec<Document>, Summary), ReadError> {
+    let root = home.join("registry").join("src");
+    let crates = newest(&root)?;
+    if crates.is_empty() {
+        return Err(ReadError::new(&root, None, Problem::NoCrates));
+    }
+    let mut tally = Tally::default();
+    let mut kept: Vec<Kept> = Vec::new();
+    for (name, folder) in crates {
+        let documents = read_crate(&name, &folder, max_documents, &mut tally);
+        if !documents.sample.is_empty() {
+            kept.push(documents);
+            level(&mut kept, max_documents);
+        }
+    }
+    kept.truncate(max_documents);
+    if kept.is_empty() {
+        return Err(ReadError::new(&root, None, Problem::NoDocuments { skipped: tally.skipped.total() }));
+    }
+    let labels = label(&mut kept);
+    let mut documents = Vec::new();
+    for mut one in kept {
+        one.sample.sort_by_key(|(_, place, _)| *place);
+        documents.extend(one.sample.into_iter().map(|(_, _, document)| document));
+    }
+    let summary = Summary {
+        path: root,
+        format: Format::CargoDocs,
+        gzip: false,
+        files: tally.files,
+        skipped: tally.skipped,
+        bytes: tally.bytes,
+        documents: documents.len(),
+        labels,
+        columns: Vec::new(),
+    };
+    Ok((documents, summary))
+}
+
+#[derive(Default)]
+struct Tally {
+    files: usize,
+    bytes: u64,
+    skipped: Skipped,
+}
+
+/// What is kept of a crate.
+struct Kept {
+    name: String,
+    found: usize,                        // documents, kept or not
+    sample: Vec<(u64, usize, Document)>, // by hash of the text, then by place in the crate
+}
+
+/// The newest version of each crate, by name.
+fn newest(root: &Path) -> Result<BTreeMap<String, PathBuf>, ReadError> {
+    let mut crates: BTreeMap<String, (Version, PathBuf)> = BTreeMap::new();
+    let folders = WalkDir::new(root).min_depth(2).max_depth(2).sort_by_file_name().into_iter().flatten();
+    for folder in folders.filter(|entry| entry.file_type().is_dir()) {
+        let Some((name, version)) = split(&folder.file_name().to_string_lossy()) else { continue };
+        if crates.get(&name).is_none_or(|(known, _)| *known < version) {
+            crates.insert(name, (version, folder.into_path()));
+        }
+    }
+    Ok(crates.into_iter().map(|(name, (_, folder))| (name, folder)).collect())
+}
+
+/// Major, minor, patch; a release comes after its own pre-releases, which are compared as text.
+type Version = (u64, u64, u64, bool, String);
+
+/// `serde_json-1.0.150` as name and version.
+fn split(folder: &str) -> Option<(String, Version)> {
+    folder.match_indices('-').find_map(|(at, _)| {
+        let (name, version) = (&folder[..at], &folder[at + 1..]);
+        let version = version.split_once('+').map_or(version, |(version, _)| version);
+        let (numbers, pre) = version.split_once('-').unwrap_or((version, ""));
+        let mut numbers = numbers.split('.').map(|number| number.parse().ok());
+        let version = (numbers.next()??, numbers.next()??, numbers.next()??, pre.is_empty(), pre.to_owned());
+        numbers.next().is_none().then(|| (name.to_owned(), version))
+    })
+}
+
+fn read_crate(name: &str, folder: &Path, max: usize, tally: &mut Tally) -> Kept {
+    let mut kept = Kept { name: name.to_owned(), found: 0, sample: Vec::new() };
+    let mut seen = HashSet::new();
+    let wanted = |entry: &DirEntry| {
+        let name = entry.file_name().to_string_lossy();
+        let aside = ["tests", "benches", "examples", "target"].contains(&&*name);
+        entry.depth() == 0 || !(name.starts_with('.') || aside && entry.file_type().is_dir())
+    };
+    let entries = WalkDir::new(folder).sort_by_file_name().into_iter().filter_entry(wanted).flatten();
+    for entry in entries.filter(|entry| entry.file_type().is_file()) {
+        let path = entry.path();
+        if path.extension().is_none_or(|ending| ending != "rs") {
+            continue;
+        }
+        let short = entry.metadata().is_ok_and(|about| about.len() <= SOURCE);
+        let Some(source) = short.then(|| fs::read_to_string(path).ok()).flatten() else {
+            tally.skipped.binary += 1;
+            continue;
+        };
+        tally.files += 1;
+        tally.bytes += source.len() as u64;
+        let file: Arc<Path> = Arc::from(path);
+        for comment in comments(&source) {
+            let words = comment.text.split_whitespace().filter(|word| word.contains(char::is_alphabetic));
+            let hash = hash(&comment.text);
+            if words.take(WORDS).count() < WORDS || !seen.insert(hash) {
+                continue;
+            }
+            let document = Document {
+                id: format!("{}:{}", id(path, folder.parent().unwrap_or(folder)), comment.line),
+                title: format!("{name}: {}", beginning(first_sentence(&comment.text), TITLE)),
+                label: None,
+                text: comment.text,
+                file: Arc::clone(&file),
+                line: comment.line,
+            };
+            kept.sample.push((hash, kept.found, document));
+            kept.found += 1;
+            // So that the memory is bounded, yet sorting is rare.
+            if kept.sample.len() >= max.saturating_mul(2).max(1024) {
+                shorten(&mut kept.sample, max);
+            }
+        }
+    }
+    shorten(&mut kept.sample, max);
+    kept
+}
+
+fn shorten(sample: &mut Vec<(u64, usize, Document)>, length: usize) {
+    sample.sort_by_key(|(hash, place, _)| (*hash, *place));
+    sample.truncate(length);
+}
+
+/// Leaves each crate the same number of documents at most: the largest with which all are no more than `max`,
+/// but one at least.
+fn level(kept: &mut [Kept], max: usize) {
+    let mut sizes: Vec<usize> = kept.iter().map(|one| one.sample.len()).collect();
+    if sizes.iter().sum::<usize>() <= max {
+        return;
+    }
+    sizes.sort_unstable();
+    let (mut left, mut share) = (max, 0);
+    for (i, &size) in sizes.iter().enumerate() {
+        share = left / (sizes.len() - i);
+        if size > share {
+            break;
+        }
+        left -= size;
+    }
+    kept.iter_mut().for_each(|one| one.sample.truncate(share.max(1)));
+}
+
+/// Labels the documents of the crates that have most; says how many labels there are.
+fn label(kept: &mut [Kept]) -> usize {
+    let mut order: Vec<usize> = (0..kept.len()).collect();
+    order.sort_by_key(|&i| (std::cmp::Reverse(kept[i].found), i));
+    order.truncate(LABELS);
+    for &i in &order {
+        let one = &mut kept[i];
+        one.sample.iter_mut().for_each(|(_, _, document)| document.label = Some(one.name.clone()));
+    }
+    order.len()
+}
+
+fn first_sentence(text: &str) -> &str {
+    text.split_inclusive(". ").next().unwrap_or(text).trim_end()
+}
+
+/// FNV-1a with the mixing step of MurmurHash3: the same on every machine, unlike that of the standard library.
+fn hash(text: &str) -> u64 {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash ^ (hash >> 33)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(sizes: &[usize]) -> Vec<Kept> {
+        let document = |i: usize| Document {
+            id: i.to_string(),
+            title: String::new(),
+            label: None,
+            text: String::new(),
+            file: Arc::from(Path::new("")),
+            line: 1,
+        };
+        let sample = |&n: &usize| (0..n).map(|i| (i as u64, i, document(i))).collect();
+        sizes.iter().map(|n| Kept { name: String::new(), found: *n, sample: sample(n) }).collect()
+    }
+
+    #[test]
+    fn no_crate_has_more_than_its_share() {
+        let cases: [(&[usize], usize, &[usize]); 5] = [
+            (&[5, 1, 9], 20, &[5, 1, 9]),
+            (&[5, 1, 9], 9, &[4, 1, 4]),
+            (&[5, 1, 9], 3, &[1, 1, 1]),
+            (&[5, 1, 9], 2, &[1, 1, 1]), // the list of crates is cut afterwards
+            (&[100, 100], 7, &[3, 3]),
+        ];
+        for (sizes, max, expected) in cases {
+            let mut kept = kept(sizes);
+            level(&mut kept, max);
+            let left: Vec<_> = kept.iter().map(|one| one.sample.len()).collect();
+            assert_eq!(left, expected, "{sizes:?} {max}");
+        }
+    }
+
+    #[test]
+    fn the_most_documented_crates_are_labels() {
+        let mut kept = kept(&[3, 1, 4, 1, 5, 9, 2, 6, 5, 3]);
+        assert_eq!(label(&mut kept), LABELS);
+        let labelled: Vec<_> = kept.iter().map(|one| one.sample[0].2.label.is_some()).collect();
+        assert_eq!(labelled, [true, false, true, false, true, true, true, true, true, true]);
+    }
+
+    #[test]
+    fn names_and_versions() {
+        let version = |folder| split(folder).unwrap();
+        assert_eq!(version("serde_json-1.0.150"), ("serde_json".into(), (1, 0, 150, true, String::new())));
+        assert_eq!(version("wasi-0.11.0+wasi-snapshot-preview1").0, "wasi");
+        assert_eq!(version("a-2-1.0.0").0, "a-2");
+        assert!(version("rand-0.9.0").1 > version("rand-0.9.0-rc.1").1);
+        assert!(version("rand-0.10.0").1 > version("rand-0.9.0").1);
+        for none in ["serde", "serde-1", "serde-1.0", "serde-1.0.0.0", "serde-a.b.c"] {
+            assert_eq!(split(none), None, "{none}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The doc comments of Cargo's crates: which of them, in which order, from which version.
+
+use std::fs;
+use std::path::Path;
+
+use countgrid_io::{cargo_docs, cargo_docs_in};
+
+/// A comment of thirty words that no other has.
+fn comment(mark: &str, topic: &str) -> String {
+    let words: Vec<_> = (0..30).map(|i| format!("{topic}{i}")).collect();
+    format!("{mark} {}\n", words.join(" "))
+}
+
+fn put(home: &Path, path: &str, source: &str) {
+    let path = home.join("registry/src/index").join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, source).unwrap();
+}
+
+#[test]
+fn the_newest_version_of_each_crate() {
+    let home = tempfile::tempdir().unwrap();
+    put(home.path(), "ants-0.9.0/src/lib.rs", &comment("//!", "old"));
+    put(home.path(), "ants-0.10.0/src/lib.rs", &comment("//!", "new"));
+    put(home.path(), "ants-0.10.0/tests/a.rs", &comment("//!", "test"));
+    put(home.path(), "ants-0.10.0/README.md", &comment("///", "readme"));
+    put(home.path(), "bees-1.0.0/src/a.rs", "/// Too short.\nfn a() {}\n");
+    put(home.path(), "bees-1.0.0/src/b.rs", &format!("fn a() {{}}\n{}", comment("///", "bee")).repeat(2));
+    let (documents, summary) = cargo_docs_in(home.path(), 100).unwrap();
+    let ids: Vec<_> = documents.iter().map(|document| document.id.as_str()).collect();
+    assert_eq!(ids, ["ants-0.10.0/src/lib.rs:1", "bees-1.0.0/src/b.rs:2"]);
+    assert_eq!((summary.files, summary.documents, summary.labels), (3, 2, 2));
+    assert_eq!(documents[1].label.as_deref(), Some("bees"));
+    assert!(documents[1].title.starts_with("bees: bee0 bee1"), "{}", documents[1].title);
+}
+
+#[test]
+fn more_than_wanted_are_shared_among_the_crates() {
+    let home = tempfile::tempdir().unwrap();
+    for (name, n) in [("ants", 50), ("bees", 2), ("cows", 50)] {
+        let source: String = (0..n).map(|i| comment("///", &format!("{name}{i}x")) + "fn a() {}\n").collect();
+        put(home.path(), &format!("{name}-1.0.0/src/lib.rs"), &source);
+    }
+    let (documents, _) = cargo_docs_in(home.path(), 20).unwrap();
+    let of = |name: &str| documents.iter().filter(|document| document.id.starts_with(name)).count();
+    assert_eq!((of("ants"), of("bees"), of("cows")), (9, 2, 9));
+    let ants: Vec<_> = documents.iter().map(|document| document.line).take(9).collect();
+    assert!(ants.is_sorted(), "{ants:?}");
+    assert_eq!(documents, cargo_docs_in(home.path(), 20).unwrap().0);
+    let (two, _) = cargo_docs_in(home.path(), 2).unwrap();
+    assert_eq!(two.len(), 2);
+}
+
+#[test]
+fn without_crates_a_path_is_needed() {
+    let home = tempfile::tempdir().unwrap();
+    let message = cargo_docs_in(home.path(), 10).unwrap_err().to_string();
+    assert!(
+        message.ends_with("src: no crates that Cargo has unpacked\nremedy: name a folder or a file to read"),
+        "{message}"
+    );
+    put(home.path(), "ants-0.9.0/src/lib.rs", "fn a() {}");
+    let message = cargo_docs_in(home.path(), 10).unwrap_err().to_string();
+    assert!(message.contains("src: no documents\nremedy: "), "{message}");
+}
+
+#[test]
+fn this_machine_has_some() {
+    // Whoever runs this test has built it with Cargo; but sources may come from elsewhere than its registry.
+    let Ok((documents, summary)) = cargo_docs(500) else { return };
+    assert!((1..=500).contains(&documents.len()), "{summary}");
+    assert!(documents.iter().all(|document| document.text.split_whitespace().count() >= 20));
+    assert!(documents.iter().all(|document| !document.text.contains("```")));
+    assert!(summary.labels <= 8);
+}
