@@ -1,3 +1,80 @@
-//! To come.
+//! Counting grids: bags of counts as windows on a torus of distributions.
+//!
+//! A counting grid is a torus of `P` cells in any dimension `D`, each cell a distribution `pi` over `Z`
+//! features. A bag sits at a window; its features are drawn from the window histogram, the mean of `pi`
+//! over the window's cells (Jojic & Perina 2011, Eq. 1). Fitting is expectation maximisation: the E-step
+//! finds where each bag sits, the M-step moves the bags' counts into the cells.
+//!
+//! ```
+//! use countgrid_counts::Dense;
+//! use countgrid_em::Fit;
+//! use countgrid_grid::{Grid, Learner, Options, Shape, Statistics};
+//! use countgrid_torus::{Torus, Windows};
+//! use rand_chacha::rand_core::SeedableRng;
+//!
+//! // Twelve cells in a circle, windows of three, four features.
+//! let windows = Windows::new(Torus::new([12])?, [3])?;
+//! let shape = Shape::new(windows, 4)?;
+//!
+//! let counts = [5u32, 1, 0, 0, 0, 6, 2, 0, 0, 0, 4, 4, 1, 0, 0, 5];
+//! let bags = Dense::new(4, &counts)?;
+//!
+//! // Every table belongs to the caller; with the feature `alloc` these allocate it.
+//! let mut grid = Grid::<f64, _, 1>::uniform(shape)?;
+//! grid.randomize(&mut rand_chacha::ChaCha8Rng::seed_from_u64(1));
+//! let mut learner = Learner::from_grid(grid, Options::default())?;
+//! let mut statistics = Statistics::allocate(shape, 16)?;
+//!
+//! let mut last = f64::INFINITY;
+//! for _ in 0..20 {
+//!     statistics.clear();
+//!     let free_energy = learner.expectation(&bags, &mut statistics)?;
+//!     Fit::<Dense<u32>>::maximization(&mut learner, &mut statistics)?;
+//!     assert!(free_energy <= last * (1.0 + 1e-12)); // never rises by more than rounding
+//!     last = free_energy;
+//! }
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! # Where things are
+//!
+//! | type | what it is |
+//! |---|---|
+//! | [`Shape`] | windows on a torus, and the number of features |
+//! | [`Grid`] | the parameters: `pi` and the location prior |
+//! | [`LogHistograms`] | the logarithms of window histograms and prior, packed: all that inference needs, also from flash |
+//! | [`Statistics`] | expected counts of every window, and the scratch of both steps |
+//! | [`Learner`] | a grid that is fitted: both steps, with [`Options`] |
+//!
+//! # Features
+//!
+//! * `std` (default): the instruction set is chosen at run time. No result depends on it.
+//! * `alloc`: constructors that own their tables.
+//!
+//! Without features nothing allocates, and everything runs on a microcontroller.
 #![no_std]
 #![forbid(unsafe_code)]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
+mod error;
+mod estep;
+mod grid;
+mod histograms;
+mod learner;
+mod mstep;
+mod options;
+mod shape;
+mod statistics;
+mod tiles;
+
+pub use crate::{
+    error::GridError,
+    grid::Grid,
+    histograms::{LogHistograms, Posterior},
+    learner::Learner,
+    options::{Options, Rule},
+    shape::Shape,
+    statistics::Statistics,
+};

@@ -1,0 +1,89 @@
+//! Every golden vector of a folder, in f64 and f32: `cargo test --release golden`.
+//!
+//! The folder is the environment variable `GOLDEN_DIR`, relative to the workspace's root, or else
+//! `../shared/golden`, and then its absence is only reported. A file of a kind that is not implemented yet is
+//! counted and named; a file of an implemented kind that cannot be run is a failure.
+
+mod case;
+mod grid;
+mod windows;
+
+use std::{collections::BTreeMap, env, fs, io::Write, path::PathBuf};
+
+use case::{Case, Failure};
+use countgrid::math::Real;
+
+/// Runs one case in one float type.
+type Run = fn(&Case) -> Result<(), Failure>;
+
+/// The kinds that are implemented.
+const KINDS: [(&str, Run, Run); 5] = [
+    ("window_sums", windows::sums::<f64>, windows::sums::<f32>),
+    ("torus_distance", windows::distance::<f64>, windows::distance::<f32>),
+    ("cg_e_step", grid::e_step::<f64>, grid::e_step::<f32>),
+    ("cg_fit", grid::fit::<f64>, grid::fit::<f32>),
+    ("cg_fit_factored", grid::fit::<f64>, grid::fit::<f32>),
+];
+
+/// A line that the test harness does not capture.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "golden: {line}");
+}
+
+fn folder() -> Option<PathBuf> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    match env::var_os("GOLDEN_DIR") {
+        Some(folder) => Some(root.join(folder)),
+        None => Some(root.join("../shared/golden")).filter(|folder| folder.is_dir()),
+    }
+}
+
+#[test]
+fn golden_vectors() {
+    let Some(folder) = folder() else {
+        say("SKIPPED, no folder ../shared/golden; name one with GOLDEN_DIR");
+        return;
+    };
+    let mut files: Vec<PathBuf> = fs::read_dir(&folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .map(|entry| entry.expect("a folder's entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    files.sort();
+
+    let (mut ran, mut later, mut failures) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+    for file in &files {
+        let case = match Case::read(file) {
+            Ok(case) => case,
+            Err(failure) => {
+                failures.push(format!("{}: {failure}", file.display()));
+                continue;
+            }
+        };
+        let Some((kind, double, single)) = KINDS.iter().find(|(kind, ..)| *kind == case.kind()) else {
+            *later.entry(case.kind().to_owned()).or_insert(0) += 1;
+            continue;
+        };
+        *ran.entry(*kind).or_insert(0) += 1;
+        for (float, run) in [("f64", double), ("f32", single)] {
+            if let Err(failure) = run(&case) {
+                failures.push(format!("{} in {float}: {failure}", file.display()));
+            }
+        }
+    }
+    for (kind, cases) in &ran {
+        say(&format!("{kind}: {cases} cases, each in f64 and f32"));
+    }
+    for (kind, cases) in &later {
+        say(&format!("{kind}: {cases} cases of a kind that is not implemented yet"));
+    }
+    let (total, files) = (ran.values().sum::<usize>(), files.len());
+    say(&format!("ran {total} cases of {files} files, {} failures", failures.len()));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(total > 0, "no case of an implemented kind in {}", folder.display());
+}
+
+/// Whether a case of float type `T` is a case in single precision.
+fn is_single<T: Real>() -> bool {
+    size_of::<T>() == 4
+}

@@ -1,0 +1,83 @@
+use core::fmt;
+
+use countgrid_torus::ShapeError;
+
+/// Why a grid, a table or a bag was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "field names say what they hold")]
+pub enum GridError {
+    /// The torus or the window has no such shape.
+    Shape(ShapeError),
+    /// A grid of no features.
+    NoFeatures,
+    /// Cells times features exceeds what can be addressed, or what the allocator gives.
+    TooLarge { cells: usize, features: usize },
+    /// A slice does not have the length its shape asks for.
+    Length { table: &'static str, expected: usize, found: usize },
+    /// A probability that is negative or not finite.
+    Probability { table: &'static str, feature: usize, cell: usize },
+    /// Probabilities of one cell (table `pi`) or of all cells (table `prior`) that do not sum to one.
+    NotNormalised { table: &'static str, cell: usize },
+    /// A batch over another number of features.
+    Features { expected: usize, found: usize },
+    /// Statistics or tables of another shape.
+    ShapeMismatch,
+    /// Counts so large that the score of a bag, or the sum of all tokens, leaves the range of the float type.
+    Overflow { bag: usize },
+    /// A bag that the data set does not have.
+    NoSuchBag { bag: usize, bags: usize },
+    /// A pseudocount that is negative or not finite.
+    Pseudocount,
+    /// No inner pass: an M-step has at least one.
+    NoPasses,
+}
+
+impl fmt::Display for GridError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Shape(error) => error.fmt(f),
+            Self::NoFeatures => f.write_str("a grid needs at least one feature"),
+            Self::TooLarge { cells, features } => {
+                write!(f, "{cells} cells of {features} features are more than memory holds")
+            }
+            Self::Length { table, expected, found } => {
+                write!(f, "`{table}` has {found} elements, needs {expected}")
+            }
+            Self::Probability { table, feature, cell } => {
+                write!(f, "`{table}` is negative or not finite at feature {feature}, cell {cell}")
+            }
+            Self::NotNormalised { table, cell } => {
+                write!(f, "`{table}` does not sum to one at cell {cell}")
+            }
+            Self::Features { expected, found } => {
+                write!(f, "the bags have {found} features, the grid has {expected}")
+            }
+            Self::ShapeMismatch => f.write_str("the statistics belong to a grid of another shape"),
+            Self::Overflow { bag } => {
+                write!(f, "the counts of bag {bag} are too large for this float type: scale them down")
+            }
+            Self::NoSuchBag { bag, bags } => write!(f, "bag {bag} of {bags} (they are numbered from 0)"),
+            Self::Pseudocount => f.write_str("a pseudocount is a finite number, at least 0"),
+            Self::NoPasses => f.write_str("an M-step has at least one inner pass"),
+        }
+    }
+}
+
+impl core::error::Error for GridError {}
+
+impl From<ShapeError> for GridError {
+    fn from(error: ShapeError) -> Self {
+        Self::Shape(error)
+    }
+}
+
+/// Checks a slice that is meant to have one length.
+pub(crate) fn same_length(table: &'static str, expected: usize, found: usize) -> Result<(), GridError> {
+    if expected == found { Ok(()) } else { Err(GridError::Length { table, expected, found }) }
+}
+
+/// Checks a slice of scratch, which may be longer than needed.
+pub(crate) fn long_enough(table: &'static str, expected: usize, found: usize) -> Result<(), GridError> {
+    if found >= expected { Ok(()) } else { Err(GridError::Length { table, expected, found }) }
+}

@@ -1,0 +1,221 @@
+use core::marker::PhantomData;
+
+use countgrid_em::{Table, Tables, TablesMut};
+use countgrid_math::Real;
+use rand_core::Rng;
+
+use crate::{
+    GridError, Shape,
+    error::long_enough,
+    error::same_length,
+    mstep::{Sums, sum_windows},
+};
+
+/// The parameters of a counting grid: tables `pi` `[feature][cell]` and `prior` `[cell]`, one buffer.
+///
+/// Every column of `pi` (one cell, all features) is a distribution, and so is `prior`. Cells are
+/// row-major, the last axis fastest.
+///
+/// The storage is the caller's: an array, a `&'static` table, a borrowed buffer, a `Vec`.
+///
+/// ```
+/// use countgrid_grid::{Grid, Shape};
+/// use countgrid_torus::{Torus, Windows};
+///
+/// let shape = Shape::new(Windows::new(Torus::new([2])?, [1])?, 2)?;
+/// static TABLES: [f32; 6] = [0.25, 0.5, 0.75, 0.5, 0.5, 0.5]; // pi of feature 0, of feature 1, prior
+/// let grid = Grid::new(shape, TABLES.as_slice())?;
+/// assert_eq!(grid.plane(1), &[0.75, 0.5]);
+/// # Ok::<(), countgrid_grid::GridError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Grid<T, S, const D: usize> {
+    shape: Shape<D>,
+    layout: [Table; 2],
+    pub(crate) storage: S, // of length `shape.grid_len()`; columns of `pi` and the prior sum to one
+    scalar: PhantomData<T>,
+}
+
+impl<T: Real, S: AsRef<[T]>, const D: usize> Grid<T, S, D> {
+    /// A grid from its tables, `pi` and then `prior`.
+    ///
+    /// # Errors
+    /// [`GridError::Length`]; [`GridError::Probability`] for an entry that is negative or not finite;
+    /// [`GridError::NotNormalised`] for a sum further from one than `Z` (or `P`) roundings of the entries
+    /// and of the sum explain, but at least 1e-3, which allows for tables printed with few digits.
+    pub fn new(shape: Shape<D>, storage: S) -> Result<Self, GridError> {
+        let grid = Self::unchecked(shape, storage)?;
+        grid.check()?;
+        Ok(grid)
+    }
+
+    /// Whether the tables are what [`Grid::new`] asks for.
+    pub(crate) fn check(&self) -> Result<(), GridError> {
+        let (shape, (pi, prior)) = (&self.shape, self.tables());
+        for (feature, plane) in pi.chunks_exact(shape.cells()).enumerate() {
+            non_negative("pi", feature, plane)?;
+        }
+        non_negative("prior", 0, prior)?;
+        for cell in 0..shape.cells() {
+            let column = pi.iter().skip(cell).step_by(shape.cells());
+            sums_to_one("pi", cell, shape.features(), column)?;
+        }
+        sums_to_one("prior", 0, shape.cells(), prior.iter())
+    }
+
+    fn unchecked(shape: Shape<D>, storage: S) -> Result<Self, GridError> {
+        same_length("grid", shape.grid_len(), storage.as_ref().len())?;
+        let layout = [
+            Table { name: "pi", rows: shape.features(), columns: shape.cells() },
+            Table { name: "prior", rows: 1, columns: shape.cells() },
+        ];
+        Ok(Self { shape, layout, storage, scalar: PhantomData })
+    }
+
+    /// The shape.
+    pub fn shape(&self) -> &Shape<D> {
+        &self.shape
+    }
+
+    /// `pi` as `[feature][cell]`, and the prior.
+    pub fn tables(&self) -> (&[T], &[T]) {
+        let tables = self.storage.as_ref();
+        tables.split_at(tables.len().saturating_sub(self.shape.cells()))
+    }
+
+    /// One feature's probability at every cell; empty for a feature that the grid does not have.
+    pub fn plane(&self, feature: usize) -> &[T] {
+        self.tables().0.chunks_exact(self.shape.cells()).nth(feature).unwrap_or(&[])
+    }
+
+    /// The location prior `p` `[cell]`.
+    pub fn prior(&self) -> &[T] {
+        self.tables().1
+    }
+
+    /// The window histogram of one feature: `h_k = (S pi)_k / V` for every window `k`, written to `h`
+    /// `[cell]`.
+    ///
+    /// `scratch`: at least [`Shape::plane_scratch_len`] elements.
+    ///
+    /// # Errors
+    /// [`GridError::Length`]; [`GridError::Features`] for a feature that the grid does not have.
+    /// # Source
+    /// Jojic & Perina 2011, Eq. 1, with window sums by additions only.
+    pub fn histogram(&self, feature: usize, h: &mut [T], scratch: &mut [T]) -> Result<(), GridError> {
+        same_length("h", self.shape.cells(), h.len())?;
+        long_enough("scratch", self.shape.plane_scratch_len(), scratch.len())?;
+        if feature >= self.shape.features() {
+            return Err(GridError::Features { expected: self.shape.features(), found: feature });
+        }
+        window_means(&self.shape, self.plane(feature), h, scratch);
+        Ok(())
+    }
+}
+
+impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Grid<T, S, D> {
+    /// The uniform grid in the given storage, whatever that holds. A start for [`Grid::randomize`]: being
+    /// symmetric, it is a fixed point of the fit.
+    ///
+    /// # Errors
+    /// [`GridError::Length`].
+    pub fn uniform_in(shape: Shape<D>, storage: S) -> Result<Self, GridError> {
+        let mut grid = Self::unchecked(shape, storage)?;
+        let (pi, prior) = grid.tables_mut();
+        pi.fill(T::one() / T::from_f64(shape.features() as f64));
+        prior.fill(T::one() / T::from_f64(shape.cells() as f64));
+        Ok(grid)
+    }
+
+    /// `pi` as `[feature][cell]`, and the prior.
+    pub(crate) fn tables_mut(&mut self) -> (&mut [T], &mut [T]) {
+        let tables = self.storage.as_mut();
+        let middle = tables.len().saturating_sub(self.shape.cells());
+        tables.split_at_mut(middle)
+    }
+
+    /// Draws every cell's distribution anew, bounded away from zero, and makes the prior uniform.
+    ///
+    /// Entries are `1 + uniform(0, 1)`, normalised over features: an entry of zero would stay zero. The
+    /// stream is read feature by feature, cell by cell, one 64-bit word an entry.
+    pub fn randomize(&mut self, rng: &mut impl Rng) {
+        let cells = self.shape.cells();
+        let (pi, prior) = self.tables_mut();
+        for entry in pi.iter_mut() {
+            *entry = T::one() + T::from_f64((rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64));
+        }
+        // A few cells at a time, so that their sums over features stay in registers, in f64.
+        const BLOCK: usize = 16;
+        for first in (0..cells).step_by(BLOCK) {
+            let block = first..(first + BLOCK).min(cells);
+            let mut sums = [0.0f64; BLOCK];
+            for plane in pi.chunks_exact(cells) {
+                sums.iter_mut().zip(&plane[block.clone()]).for_each(|(sum, &x)| *sum += x.to_f64());
+            }
+            for plane in pi.chunks_exact_mut(cells) {
+                plane[block.clone()].iter_mut().zip(sums).for_each(|(x, sum)| *x /= T::from_f64(sum));
+            }
+        }
+        prior.fill(T::one() / T::from_f64(cells as f64));
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<T: Real, const D: usize> Grid<T, countgrid_math::AlignedVec<T>, D> {
+    /// The uniform grid in memory of its own.
+    ///
+    /// # Errors
+    /// [`GridError::TooLarge`] if the allocator refuses.
+    pub fn uniform(shape: Shape<D>) -> Result<Self, GridError> {
+        Self::uniform_in(shape, crate::statistics::allocate(&shape, shape.grid_len())?)
+    }
+}
+
+impl<T: Real, S: AsRef<[T]>, const D: usize> Tables for Grid<T, S, D> {
+    type Scalar = T;
+
+    fn layout(&self) -> &[Table] {
+        &self.layout
+    }
+
+    fn buffer(&self) -> &[T] {
+        self.storage.as_ref()
+    }
+}
+
+impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> TablesMut for Grid<T, S, D> {
+    fn buffer_mut(&mut self) -> &mut [T] {
+        self.storage.as_mut()
+    }
+}
+
+/// `h = S pi / V` for one plane. Slices have the lengths that the callers checked.
+pub(crate) fn window_means<T: Real, const D: usize>(
+    shape: &Shape<D>,
+    plane: &[T],
+    h: &mut [T],
+    scratch: &mut [T],
+) {
+    sum_windows(shape.windows(), Sums::Window, plane, h, scratch);
+    let volume = T::from_f64(shape.windows().volume() as f64);
+    h.iter_mut().for_each(|h| *h /= volume);
+}
+
+fn non_negative<T: Real>(table: &'static str, feature: usize, plane: &[T]) -> Result<(), GridError> {
+    match plane.iter().position(|&p| !(p >= T::zero() && p.is_finite())) {
+        Some(cell) => Err(GridError::Probability { table, feature, cell }),
+        None => Ok(()),
+    }
+}
+
+fn sums_to_one<'a, T: Real>(
+    table: &'static str,
+    cell: usize,
+    terms: usize,
+    entries: impl Iterator<Item = &'a T>,
+) -> Result<(), GridError> {
+    let sum: f64 = entries.map(|&p| p.to_f64()).sum();
+    // Each entry carries one rounding of its own and the fit sums them with at most one per 64.
+    let allowed = (terms as f64 * T::UNIT_ROUNDOFF.to_f64()).max(1e-3);
+    if (sum - 1.0).abs() <= allowed { Ok(()) } else { Err(GridError::NotNormalised { table, cell }) }
+}

@@ -1,0 +1,357 @@
+use core::marker::PhantomData;
+
+use countgrid_counts::{Bag, Bags, Count};
+use countgrid_em::{FreeEnergy, Table, Tables};
+use countgrid_math::{Kernel, Real, dispatch};
+
+use crate::{
+    Grid, GridError, Shape,
+    error::{long_enough, same_length},
+    estep::{Chunk, Heat},
+    grid::window_means,
+    tiles::Tiles,
+};
+
+/// What inference needs of a grid: `log h` of every feature at every window and `log p` of every
+/// location, packed so that neighbouring windows lie together.
+///
+/// One table, `log_histograms`, of shape `[tile][1 + feature][lane]`: row 0 of a tile is the log prior of
+/// its windows, row `1 + z` their log probability of feature `z`. Histograms and prior are floored at
+/// [`Real::FLOOR`] before the logarithm, so that a feature that a window does not know costs every
+/// such window the same and a posterior is never undefined. Padding lanes have prior `-inf`.
+///
+/// Made from a [`Grid`] on a host, then constant: on a microcontroller the storage is `&'static [f32]`.
+///
+/// ```
+/// use countgrid_counts::Bag;
+/// use countgrid_grid::{Grid, LogHistograms, Shape};
+/// use countgrid_torus::{Torus, Windows};
+///
+/// // Four cells in a circle, windows of two, three features; the tables are plain arrays.
+/// const SHAPE: Shape<1> = match Torus::new([4]) {
+///     Ok(torus) => match Windows::new(torus, [2]) {
+///         Ok(windows) => match Shape::new(windows, 3) {
+///             Ok(shape) => shape,
+///             Err(_) => panic!(),
+///         },
+///         Err(_) => panic!(),
+///     },
+///     Err(_) => panic!(),
+/// };
+/// let pi = [0.8f32, 0.1, 0.1, 0.1, 0.1, 0.8, 0.1, 0.1, 0.1, 0.1, 0.8, 0.8, 0.25, 0.25, 0.25, 0.25];
+/// let grid = Grid::new(SHAPE, pi)?;
+/// let mut scratch = [0.0; SHAPE.scratch_len::<f32>(1)];
+/// let mut packed = [0.0; SHAPE.histograms_len::<f32>()];
+/// LogHistograms::pack(&grid, &mut packed, &mut scratch)?;
+///
+/// let histograms = LogHistograms::new(SHAPE, packed.as_slice())?; // what flash would hold
+/// let bag = Bag::new(3, &[2], &[9u16])?; // nine times the last feature
+/// let mut q = [0.0; SHAPE.cells()];
+/// let log_evidence = histograms.posterior(&bag, 0, &mut q, &mut scratch)?;
+/// assert!(q[2] > 0.9); // the window that starts at cell 2 holds cells 2 and 3
+/// assert!(log_evidence < 0.0);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct LogHistograms<T, S, const D: usize> {
+    shape: Shape<D>,
+    tiles: Tiles<D>,
+    layout: [Table; 1],
+    storage: S, // of length `shape.histograms_len()`
+    scalar: PhantomData<T>,
+}
+
+impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
+    /// Takes a packed table as [`LogHistograms::pack`] wrote it.
+    ///
+    /// # Errors
+    /// [`GridError::Length`]; [`GridError::Probability`] for a logarithm that is NaN or above zero by more
+    /// than rounding.
+    pub fn new(shape: Shape<D>, storage: S) -> Result<Self, GridError> {
+        let packed = storage.as_ref();
+        same_length("log_histograms", shape.histograms_len::<T>(), packed.len())?;
+        // The mean of V probabilities that sum to one only within rounding, and the logarithm.
+        let allowed = T::from_f64(1e-3);
+        for (row, lanes) in packed.chunks_exact(T::LANES).enumerate() {
+            if lanes.iter().any(|&x| !(x <= allowed)) {
+                let (tile, feature) = (row / (shape.features() + 1), row % (shape.features() + 1));
+                let cell = tile * T::LANES;
+                return Err(GridError::Probability { table: "log_histograms", feature, cell });
+            }
+        }
+        Ok(Self::unchecked(shape, storage))
+    }
+
+    pub(crate) fn unchecked(shape: Shape<D>, storage: S) -> Self {
+        let tiles = shape.tiles::<T>();
+        let rows = tiles.count() * (shape.features() + 1);
+        let layout = [Table { name: "log_histograms", rows, columns: T::LANES }];
+        Self { shape, tiles, layout, storage, scalar: PhantomData }
+    }
+
+    /// The shape.
+    pub fn shape(&self) -> &Shape<D> {
+        &self.shape
+    }
+
+    pub(crate) fn packed(&self) -> &[T] {
+        self.storage.as_ref()
+    }
+
+    pub(crate) fn tiles(&self) -> &Tiles<D> {
+        &self.tiles
+    }
+
+    /// Places bag `t` of a data set: writes the posterior `q` `[cell]` over windows and returns the log
+    /// evidence `log p(c)` in nats, without the multinomial coefficient.
+    ///
+    /// Windows whose score is more than `ln(P) - ln(u)` below the best get exactly zero; what they are denied
+    /// is less than one rounding of the evidence. An empty bag has the prior as its posterior.
+    ///
+    /// `scratch`: at least [`Shape::posterior_scratch_len`]`(1)` elements.
+    ///
+    /// # Errors
+    /// [`GridError::Length`], [`GridError::Features`], [`GridError::NoSuchBag`], [`GridError::Overflow`].
+    /// # Source
+    /// Perina et al. (journal), Eq. 3; Jojic & Perina 2011, Eq. 3.
+    pub fn posterior<B: Bags>(
+        &self,
+        bags: &B,
+        t: usize,
+        q: &mut [T],
+        scratch: &mut [T],
+    ) -> Result<T, GridError> {
+        same_length("q", self.shape.cells(), q.len())?;
+        if t >= bags.len() {
+            return Err(GridError::NoSuchBag { bag: t, bags: bags.len() });
+        }
+        let mut evidence = T::zero();
+        self.place(bags, t..t + 1, scratch, |_, posterior| {
+            posterior.write(q);
+            evidence = posterior.log_evidence();
+        })?;
+        Ok(evidence)
+    }
+
+    /// Places every bag, as many together as the scratch allows, and calls `visit(bag, posterior)` in
+    /// order.
+    ///
+    /// `scratch`: at least [`Shape::posterior_scratch_len`]`(1)` elements; with room for some hundred bags
+    /// the table is read once for all of them. Results do not depend on it.
+    ///
+    /// # Errors
+    /// [`GridError::Length`], [`GridError::Features`], [`GridError::Overflow`].
+    pub fn posteriors<B: Bags>(
+        &self,
+        bags: &B,
+        scratch: &mut [T],
+        visit: impl FnMut(usize, &Posterior<'_, T, D>),
+    ) -> Result<(), GridError> {
+        self.place(bags, 0..bags.len(), scratch, visit)
+    }
+
+    fn place<B: Bags>(
+        &self,
+        bags: &B,
+        range: core::ops::Range<usize>,
+        scratch: &mut [T],
+        mut visit: impl FnMut(usize, &Posterior<'_, T, D>),
+    ) -> Result<(), GridError> {
+        let one = self.shape.posterior_scratch_len::<T>(1);
+        long_enough("scratch", one, scratch.len())?;
+        self.same_features(bags)?;
+        let heat = Heat::one(self.shape.cells());
+        let most = scratch.len() / one;
+        let (mut first, end) = (range.start, range.end);
+        while first < end {
+            let size = most.min(end - first);
+            let mut chunk = Chunk::new(&self.tiles, size, scratch);
+            chunk.score(self.packed(), self.shape.features() + 1, bags, first);
+            for bag in 0..size {
+                let placed = chunk.normalise(bag, heat).ok_or(GridError::Overflow { bag: first + bag })?;
+                visit(first + bag, &Posterior { chunk: &chunk, tiles: &self.tiles, bag, placed });
+            }
+            first += size;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn same_features<B: Bags>(&self, bags: &B) -> Result<(), GridError> {
+        let (expected, found) = (self.shape.features(), bags.features());
+        if expected == found { Ok(()) } else { Err(GridError::Features { expected, found }) }
+    }
+}
+
+/// Where one bag sits.
+#[derive(Debug)]
+pub struct Posterior<'a, T, const D: usize> {
+    chunk: &'a Chunk<'a, T>,
+    tiles: &'a Tiles<D>,
+    bag: usize,
+    placed: crate::estep::Placed<T>,
+}
+
+impl<T: Real, const D: usize> Posterior<'_, T, D> {
+    /// `log p(c)` in nats, without the multinomial coefficient.
+    pub fn log_evidence(&self) -> T {
+        self.placed.bound
+    }
+
+    /// Entropy of the posterior in nats.
+    pub fn entropy(&self) -> T {
+        self.placed.entropy
+    }
+
+    /// Calls `visit(cell, q)` for every window of positive probability, in the order of cells.
+    #[inline]
+    pub fn for_each(&self, mut visit: impl FnMut(usize, T)) {
+        self.tiles.runs(|cell, tile, lane, length| {
+            if let Some(lanes) = self.chunk.alive(tile, self.bag, &self.placed) {
+                for (offset, &q) in lanes.iter().skip(lane).take(length).enumerate() {
+                    if q > T::zero() {
+                        visit(cell + offset, q);
+                    }
+                }
+            }
+        });
+    }
+
+    /// The most probable window, of equals the first.
+    pub fn mode(&self) -> usize {
+        let (mut best, mut peak) = (0, T::zero());
+        self.for_each(|cell, q| {
+            if q > peak {
+                (best, peak) = (cell, q);
+            }
+        });
+        best
+    }
+
+    /// Writes `q` `[cell]`; cells beyond the slice are left out.
+    pub fn write(&self, q: &mut [T]) {
+        q.fill(T::zero());
+        self.for_each(|cell, value| {
+            if let Some(q) = q.get_mut(cell) {
+                *q = value;
+            }
+        });
+    }
+}
+
+impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D> {
+    /// Computes the packed table of a grid.
+    ///
+    /// `scratch`: at least [`Shape::plane_scratch_len`] elements.
+    ///
+    /// # Errors
+    /// [`GridError::Length`].
+    pub fn pack<G: AsRef<[T]>>(
+        grid: &Grid<T, G, D>,
+        storage: S,
+        scratch: &mut [T],
+    ) -> Result<Self, GridError> {
+        let shape = *grid.shape();
+        same_length("log_histograms", shape.histograms_len::<T>(), storage.as_ref().len())?;
+        long_enough("scratch", shape.plane_scratch_len(), scratch.len())?;
+        let mut histograms = Self::unchecked(shape, storage);
+        histograms.refresh(grid, scratch);
+        Ok(histograms)
+    }
+
+    /// Computes the table of a grid of the same shape. Slices have the lengths that the callers checked.
+    pub(crate) fn refresh<G: AsRef<[T]>>(&mut self, grid: &Grid<T, G, D>, scratch: &mut [T]) {
+        let packed = self.storage.as_mut();
+        packed.fill(T::zero());
+        // Padding first: it has no cell, so nothing below overwrites it.
+        for tile in packed.chunks_exact_mut((self.shape.features() + 1) * T::LANES) {
+            tile[..T::LANES].fill(T::neg_infinity());
+        }
+        let (h, scratch) = scratch.split_at_mut(self.shape.cells());
+        h.copy_from_slice(grid.prior());
+        dispatch(FlooredLog(h));
+        self.tiles.pack(h, 0, self.shape.features() + 1, packed);
+        for feature in 0..self.shape.features() {
+            window_means(&self.shape, grid.plane(feature), h, scratch);
+            dispatch(FlooredLog(h));
+            self.tiles.pack(h, feature + 1, self.shape.features() + 1, packed);
+        }
+    }
+}
+
+/// `log max(h, floor)` in place.
+struct FlooredLog<'a, T>(&'a mut [T]);
+
+impl<T: Real> Kernel for FlooredLog<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for h in self.0 {
+            *h = countgrid_math::ln(if *h > T::FLOOR { *h } else { T::FLOOR });
+        }
+    }
+}
+
+impl<T: Real, S: AsRef<[T]>, const D: usize> Tables for LogHistograms<T, S, D> {
+    type Scalar = T;
+
+    fn layout(&self) -> &[Table] {
+        &self.layout
+    }
+
+    fn buffer(&self) -> &[T] {
+        self.storage.as_ref()
+    }
+}
+
+/// The terms of a bag's free energy by location: `q log q`, `-q log p` and `-q Σ_z c_z log h_z`, each
+/// `[cell]`. They sum to `-log p(c)`.
+impl<T: Real, S: AsRef<[T]>, C: Count, const D: usize> FreeEnergy<Bag<'_, C>> for LogHistograms<T, S, D> {
+    type Scalar = T;
+    type Error = GridError;
+
+    fn term_count(&self, _: &Bag<'_, C>) -> usize {
+        3 * self.shape.cells()
+    }
+
+    fn scratch_len(&self, _: &Bag<'_, C>) -> usize {
+        self.shape.posterior_scratch_len::<T>(1)
+    }
+
+    fn free_energy_terms(
+        &self,
+        bag: &Bag<'_, C>,
+        terms: &mut [T],
+        scratch: &mut [T],
+    ) -> Result<T, GridError> {
+        let cells = self.shape.cells();
+        same_length("terms", 3 * cells, terms.len())?;
+        let (q, rest) = terms.split_at_mut(cells);
+        let evidence = self.posterior(bag, 0, q, scratch)?;
+        let (prior, words) = rest.split_at_mut(cells);
+        let rows = self.shape.features() + 1;
+        self.tiles.unpack(self.packed(), 0, rows, prior);
+        words.fill(T::zero());
+        for (feature, count) in bag.entries(0) {
+            let count = count.to_real::<T>();
+            self.tiles.runs(|cell, tile, lane, length| {
+                let slot = (tile * rows + feature + 1) * T::LANES + lane;
+                if let (Some(words), Some(logs)) =
+                    (words.get_mut(cell..cell + length), self.packed().get(slot..slot + length))
+                {
+                    words.iter_mut().zip(logs).for_each(|(words, &log)| *words += count * log);
+                }
+            });
+        }
+        for ((q, prior), words) in q.iter_mut().zip(prior).zip(words) {
+            // 0 log 0 is 0, and where q is zero nothing is owed.
+            if *q > T::zero() {
+                (*prior, *words) = (-*q * *prior, -*q * *words);
+                *q *= countgrid_math::ln(*q);
+            } else {
+                (*prior, *words) = (T::zero(), T::zero());
+            }
+        }
+        Ok(-evidence)
+    }
+}

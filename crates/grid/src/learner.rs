@@ -1,0 +1,301 @@
+use countgrid_counts::{Bags, Count};
+use countgrid_em::{Anneal, Fit};
+use countgrid_math::{Kernel, Real, dispatch, ln, sum};
+
+use crate::{
+    Grid, GridError, LogHistograms, Options, Shape, Statistics,
+    error::{long_enough, same_length},
+    estep::{Chunk, Heat},
+    mstep::{Planes, pass},
+};
+
+/// A counting grid that is being fitted: parameters, the packed logarithms that follow from them, and what an
+/// M-step does.
+///
+/// Fitting goes through [`Fit`], for any [`Bags`]: an E-step adds a batch to [`Statistics`] and returns its
+/// free energy; an M-step moves the parameters. With the exact rule the free energy plus
+/// [`Fit::penalty`] never rises by more than rounding.
+#[derive(Clone, Copy, Debug)]
+pub struct Learner<T, S, const D: usize> {
+    grid: Grid<T, S, D>,
+    histograms: LogHistograms<T, S, D>,
+    options: Options,
+    beta: T, // in (0, 1]
+}
+
+impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Learner<T, S, D> {
+    /// Starts from a grid. `histograms`: [`Shape::histograms_len`] elements; `scratch`: at least
+    /// [`Shape::plane_scratch_len`], used only here.
+    ///
+    /// # Errors
+    /// [`GridError::Length`], [`GridError::Pseudocount`], [`GridError::NoPasses`].
+    pub fn new(
+        grid: Grid<T, S, D>,
+        histograms: S,
+        scratch: &mut [T],
+        options: Options,
+    ) -> Result<Self, GridError> {
+        let shape = *grid.shape();
+        let options = options.check()?;
+        // A column's pseudo-tokens must stay far from overflow in this float type too.
+        let most = T::max_value().to_f64() / 8.0;
+        if options.pseudocount * shape.features() as f64 > most
+            || options.prior_pseudocount * shape.cells() as f64 > most
+        {
+            return Err(GridError::Pseudocount);
+        }
+        let histograms = LogHistograms::pack(&grid, histograms, scratch)?;
+        Ok(Self { grid, histograms, options, beta: T::one() })
+    }
+
+    /// The parameters.
+    pub fn grid(&self) -> &Grid<T, S, D> {
+        &self.grid
+    }
+
+    /// The inference table of the present parameters.
+    pub fn histograms(&self) -> &LogHistograms<T, S, D> {
+        &self.histograms
+    }
+
+    /// What an M-step does.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Ends the fit.
+    pub fn into_parts(self) -> (Grid<T, S, D>, LogHistograms<T, S, D>) {
+        (self.grid, self.histograms)
+    }
+
+    /// Changes the parameters by hand, such as for a restart, and brings the inference table up to date.
+    ///
+    /// `change` may leave anything in the grid; what is no grid is refused as by [`Grid::new`], and the
+    /// learner should then not be used before another `update` succeeds.
+    ///
+    /// # Errors
+    /// As [`Grid::new`]; [`GridError::Length`] for scratch of less than [`Shape::plane_scratch_len`].
+    pub fn update(
+        &mut self,
+        scratch: &mut [T],
+        change: impl FnOnce(&mut Grid<T, S, D>),
+    ) -> Result<(), GridError> {
+        long_enough("scratch", self.shape().plane_scratch_len(), scratch.len())?;
+        change(&mut self.grid);
+        self.grid.check()?;
+        self.histograms.refresh(&self.grid, scratch);
+        Ok(())
+    }
+
+    /// The bound `B` in nats of the present parameters with the posteriors that the statistics hold: after an
+    /// E-step the log evidence, after the M-step that follows the value to which it was raised.
+    ///
+    /// Summed in f64.
+    ///
+    /// # Errors
+    /// [`GridError::ShapeMismatch`].
+    /// # Source
+    /// Perina et al. (journal), Eq. 2, with `log h` for the windows' features.
+    pub fn bound(&self, statistics: &Statistics<T, S, D>) -> Result<f64, GridError> {
+        self.same_shape(statistics.shape())?;
+        let expected = dispatch(Inner { counts: statistics.packed_counts(), logs: self.histograms.packed() });
+        Ok(expected + statistics.entropy().to_f64())
+    }
+
+    /// Expected tokens of one feature at every cell, `n_iz` `[cell]`, under the present parameters.
+    ///
+    /// # Errors
+    /// [`GridError::ShapeMismatch`], [`GridError::Length`]; [`GridError::Features`] for a feature that the
+    /// grid does not have.
+    /// # Source
+    /// Jojic & Perina 2011, Eq. 7, with the `1/V` that makes it count tokens.
+    pub fn expected_tokens(
+        &self,
+        statistics: &mut Statistics<T, S, D>,
+        feature: usize,
+        tokens: &mut [T],
+    ) -> Result<(), GridError> {
+        self.same_shape(statistics.shape())?;
+        same_length("tokens", self.shape().cells(), tokens.len())?;
+        statistics.window_counts(feature, tokens)?;
+        let (_, _, scratch) = statistics.parts_mut();
+        let mut planes = Planes::new(self.shape(), scratch);
+        planes.counts.copy_from_slice(tokens);
+        planes.expected_tokens(self.shape(), self.options.rule, self.grid.plane(feature));
+        tokens.copy_from_slice(planes.counts);
+        Ok(())
+    }
+
+    fn shape(&self) -> &Shape<D> {
+        self.grid.shape()
+    }
+
+    fn same_shape(&self, shape: &Shape<D>) -> Result<(), GridError> {
+        if self.shape() == shape { Ok(()) } else { Err(GridError::ShapeMismatch) }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<T: Real, const D: usize> Learner<T, countgrid_math::AlignedVec<T>, D> {
+    /// Starts from a grid, with the inference table in memory of its own.
+    ///
+    /// # Errors
+    /// [`GridError::TooLarge`] if the allocator refuses; as [`Learner::new`].
+    pub fn from_grid(
+        grid: Grid<T, countgrid_math::AlignedVec<T>, D>,
+        options: Options,
+    ) -> Result<Self, GridError> {
+        let shape = *grid.shape();
+        let histograms = crate::statistics::allocate(&shape, shape.histograms_len::<T>())?;
+        let mut scratch = crate::statistics::allocate(&shape, shape.plane_scratch_len())?;
+        Self::new(grid, histograms, scratch.as_mut(), options)
+    }
+}
+
+impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, B: Bags, const D: usize> Fit<B> for Learner<T, S, D> {
+    type Statistics = Statistics<T, S, D>;
+    type Error = GridError;
+
+    /// Places every bag (Jojic & Perina 2011, Eq. 3; with the location prior the journal paper's Eq. 3).
+    ///
+    /// # Errors
+    /// [`GridError::Features`], [`GridError::ShapeMismatch`], [`GridError::Overflow`]; the sums are then
+    /// those of the bags before the chunk that holds the bag in question.
+    fn expectation(&self, bags: &B, statistics: &mut Self::Statistics) -> Result<f64, GridError> {
+        self.same_shape(statistics.shape())?;
+        self.histograms.same_features(bags)?;
+        let (shape, tiles) = (self.shape(), self.histograms.tiles());
+        let rows = shape.features() + 1;
+        let heat = Heat::new(self.beta, shape.cells());
+        let (counts, totals, scratch) = statistics.parts_mut();
+        let most = scratch.len() / shape.posterior_scratch_len::<T>(1);
+        let (mut first, mut free_energy) = (0, 0.0);
+        while first < bags.len() {
+            let size = most.min(bags.len() - first);
+            let mut chunk = Chunk::new(tiles, size, scratch);
+            chunk.score(self.histograms.packed(), rows, bags, first);
+            let (mut entropy, mut tokens) = (T::zero(), T::zero());
+            for bag in 0..size {
+                let overflow = GridError::Overflow { bag: first + bag };
+                let placed = chunk.normalise(bag, heat).ok_or(overflow)?;
+                free_energy -= placed.bound.to_f64();
+                entropy += placed.entropy;
+                tokens += bags.entries(first + bag).fold(T::zero(), |n, (_, c)| n + c.to_real::<T>());
+                // No expected count exceeds the tokens, so none overflows in the M-step.
+                if totals[2] + tokens > T::max_value() / T::from_f64(8.0) {
+                    return Err(overflow);
+                }
+            }
+            chunk.accumulate(counts, rows, bags, first);
+            totals[0] += entropy;
+            totals[1] += T::from_f64(size as f64);
+            totals[2] += tokens;
+            first += size;
+        }
+        Ok(free_energy)
+    }
+
+    /// [`Options::inner_passes`] passes of [`Options::rule`] on `pi`, and the prior if it is learned.
+    ///
+    /// # Errors
+    /// [`GridError::ShapeMismatch`].
+    fn maximization(&mut self, statistics: &mut Self::Statistics) -> Result<(), GridError> {
+        self.same_shape(statistics.shape())?;
+        let (shape, options) = (*self.shape(), self.options);
+        if options.learn_prior {
+            let pseudocount = T::from_f64(options.prior_pseudocount);
+            let (_, prior) = self.grid.tables_mut();
+            learn_prior(statistics, pseudocount, prior);
+        }
+        let pseudocount = T::from_f64(options.pseudocount);
+        let (counts, _, scratch) = statistics.parts_mut();
+        let (pi, _) = self.grid.tables_mut();
+        for _ in 0..options.inner_passes {
+            let mut planes = Planes::new(&shape, scratch);
+            pass(&shape, self.histograms.tiles(), options.rule, pseudocount, counts, pi, &mut planes);
+        }
+        self.histograms.refresh(&self.grid, scratch);
+        Ok(())
+    }
+
+    /// `-a Σ log pi_iz - b Σ log p_k` with the pseudocounts `a` and `b`.
+    fn penalty(&self) -> f64 {
+        let (pi, prior) = self.grid.tables();
+        let mut penalty = 0.0;
+        for (pseudocount, table) in [(self.options.pseudocount, pi), (self.options.prior_pseudocount, prior)]
+        {
+            if pseudocount > 0.0 {
+                penalty -= pseudocount * dispatch(LogSum(table));
+            }
+        }
+        penalty
+    }
+}
+
+impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Anneal for Learner<T, S, D> {
+    /// `q ∝ exp(β s)`; anything but a number in `(0, 1)` means 1.
+    fn set_inverse_temperature(&mut self, beta: f64) {
+        let beta = T::from_f64(beta);
+        self.beta = if beta > T::zero() && beta < T::one() { beta } else { T::one() };
+    }
+}
+
+/// `p_k <- (m_k + b) / Σ_k (m_k + b)` (the journal paper's Eq. 10); without any mass the prior stays.
+fn learn_prior<T: Real, S, const D: usize>(statistics: &Statistics<T, S, D>, pseudocount: T, prior: &mut [T])
+where
+    S: AsRef<[T]> + AsMut<[T]>,
+{
+    let mass = statistics.bags() + pseudocount * T::from_f64(prior.len() as f64);
+    if !(mass > T::zero()) {
+        return;
+    }
+    // Of the right length, so never refused.
+    let _ = statistics.window_mass(prior);
+    prior.iter_mut().for_each(|p| *p += pseudocount);
+    let mass = sum(prior);
+    prior.iter_mut().for_each(|p| *p /= mass);
+}
+
+/// `Σ_z,k F_kz log h_kz + Σ_k m_k log p_k` over two packed tables, in f64. Padding has no mass.
+struct Inner<'a, T> {
+    counts: &'a [T],
+    logs: &'a [T],
+}
+
+impl<T: Real> Kernel for Inner<'_, T> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run(self) -> f64 {
+        let mut total = 0.0;
+        for (counts, logs) in self.counts.chunks(T::LANES).zip(self.logs.chunks(T::LANES)) {
+            let mut row = [0.0; 32];
+            for ((sum, &count), &log) in row.iter_mut().zip(counts).zip(logs) {
+                *sum = if count > T::zero() { count.to_f64() * log.to_f64() } else { 0.0 };
+            }
+            total += sum(&row);
+        }
+        total
+    }
+}
+
+/// `Σ log max(x, floor)`, a row of logarithms at a time, in f64.
+struct LogSum<'a, T>(&'a [T]);
+
+impl<T: Real> Kernel for LogSum<'_, T> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run(self) -> f64 {
+        let mut total = 0.0;
+        for table in self.0.chunks(T::LANES) {
+            let mut row = T::lanes();
+            let row = row.as_mut();
+            for (log, &x) in row.iter_mut().zip(table) {
+                *log = ln(if x > T::FLOOR { x } else { T::FLOOR });
+            }
+            total += sum(&row[..table.len()]).to_f64();
+        }
+        total
+    }
+}

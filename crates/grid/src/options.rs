@@ -1,0 +1,55 @@
+use crate::GridError;
+
+/// How an M-step passes expected counts from windows to cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Rule {
+    /// The majorise-minimise pass of Algorithm 1, which never lowers the bound.
+    #[default]
+    Exact,
+    /// The printed Eq. (9) and Algorithm 2 of the journal paper, a sum of products replaced by a product of
+    /// sums. **A heuristic, not an EM step**: it lowers the bound near an optimum and settles below the
+    /// exact rule, at the same cost. It is here so that published figures can be reproduced.
+    Factored,
+}
+
+/// What an M-step does. Checked when a [`crate::Learner`] takes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// Passes of an M-step over the same window counts, at least 1. Deeper is faster at first, not better
+    /// at the end.
+    pub inner_passes: usize,
+    /// Exact or printed form.
+    pub rule: Rule,
+    /// Whether the location prior is learned (journal paper, Eq. 10). A prior that reaches zero stays.
+    pub learn_prior: bool,
+    /// Pseudo-tokens `a` of every feature at every cell: a Dirichlet prior of parameter `1 + a` on each cell.
+    pub pseudocount: f64,
+    /// Pseudo-bags at every location: the same for the location prior.
+    pub prior_pseudocount: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            inner_passes: 1,
+            rule: Rule::Exact,
+            learn_prior: false,
+            pseudocount: 0.0,
+            prior_pseudocount: 0.0,
+        }
+    }
+}
+
+impl Options {
+    pub(crate) fn check(self) -> Result<Self, GridError> {
+        let valid = |a: f64| a >= 0.0 && a.is_finite();
+        if !(valid(self.pseudocount) && valid(self.prior_pseudocount)) {
+            return Err(GridError::Pseudocount);
+        }
+        if self.inner_passes == 0 {
+            return Err(GridError::NoPasses);
+        }
+        Ok(self)
+    }
+}

@@ -1,0 +1,90 @@
+use countgrid_math::Real;
+use countgrid_torus::Windows;
+
+use crate::{GridError, tiles::Tiles};
+
+/// Windows on a torus, and how many features each cell distributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape<const D: usize> {
+    windows: Windows<D>,
+    features: usize, // at least 1; cells, packed in tiles, times (features + 1) is at most isize::MAX
+}
+
+impl<const D: usize> Shape<D> {
+    /// The shape of a grid.
+    ///
+    /// # Errors
+    /// [`GridError::NoFeatures`], [`GridError::TooLarge`].
+    pub const fn new(windows: Windows<D>, features: usize) -> Result<Self, GridError> {
+        if features == 0 {
+            return Err(GridError::NoFeatures);
+        }
+        // Both float types, so that a shape once accepted serves either.
+        let (single, double) =
+            (Tiles::new(windows.torus(), f32::LANES), Tiles::new(windows.torus(), f64::LANES));
+        let cells = windows.torus().cells();
+        let (Some(single), Some(double)) = (single, double) else {
+            return Err(GridError::TooLarge { cells, features });
+        };
+        let slots = if single.slots() > double.slots() { single.slots() } else { double.slots() };
+        // Eight bytes an element is the most that an element takes; the 64 are for what scratch adds.
+        if slots as u128 * (features as u128 + 64) * 8 > isize::MAX as u128 {
+            return Err(GridError::TooLarge { cells, features });
+        }
+        Ok(Self { windows, features })
+    }
+
+    /// The windows and, in them, the torus.
+    pub const fn windows(&self) -> &Windows<D> {
+        &self.windows
+    }
+
+    /// Number of features `Z`.
+    pub const fn features(&self) -> usize {
+        self.features
+    }
+
+    /// Number of cells `P`, which is also the number of windows.
+    pub const fn cells(&self) -> usize {
+        self.windows.torus().cells()
+    }
+
+    /// Elements of a [`crate::Grid`]'s buffer: `P (Z + 1)`.
+    pub const fn grid_len(&self) -> usize {
+        self.cells() * (self.features + 1)
+    }
+
+    /// Elements of the buffer of [`crate::LogHistograms`]: one padded plane per feature and one for the prior.
+    pub const fn histograms_len<T: Real>(&self) -> usize {
+        self.tiles::<T>().slots() * (self.features + 1)
+    }
+
+    /// Elements of the sums of [`crate::Statistics`].
+    pub const fn sums_len<T: Real>(&self) -> usize {
+        self.histograms_len::<T>() + crate::statistics::TOTALS
+    }
+
+    /// Elements of scratch with which `chunk` bags are placed together.
+    pub const fn posterior_scratch_len<T: Real>(&self, chunk: usize) -> usize {
+        let tiles = self.tiles::<T>();
+        (tiles.slots() + tiles.count()).saturating_mul(if chunk == 0 { 1 } else { chunk })
+    }
+
+    /// Elements of scratch of the M-step, and of everything that reads planes one at a time.
+    pub const fn plane_scratch_len(&self) -> usize {
+        crate::mstep::PLANES * self.cells() + countgrid_prefix::scratch_len(&self.windows)
+    }
+
+    /// Elements of the scratch of [`crate::Statistics`] that place `chunk` bags together.
+    pub const fn scratch_len<T: Real>(&self, chunk: usize) -> usize {
+        let (posterior, plane) = (self.posterior_scratch_len::<T>(chunk), self.plane_scratch_len());
+        if posterior > plane { posterior } else { plane }
+    }
+
+    pub(crate) const fn tiles<T: Real>(&self) -> Tiles<D> {
+        match Tiles::new(self.windows.torus(), T::LANES) {
+            Some(tiles) => tiles,
+            None => Tiles::EMPTY, // `new` has refused such a shape
+        }
+    }
+}
