@@ -14,7 +14,29 @@ pub struct Table {
 /// A model, or a statistics object, as a shape and one flat buffer.
 ///
 /// The tables follow one another without gaps, in the order of [`Tables::layout`], and fill
-/// [`Tables::buffer`].
+/// [`Tables::buffer`]. What can be done with that alone is in [`TablesExt`](crate::TablesExt).
+///
+/// ```
+/// use countgrid_em::{Table, Tables, TablesExt};
+///
+/// /// Storage is the caller's: an array, a constant in flash, a `Vec`.
+/// struct Rates<S> {
+///     layout: [Table; 1],
+///     rates: S,
+/// }
+/// impl<S: AsRef<[f32]>> Tables for Rates<S> {
+///     type Scalar = f32;
+///     fn layout(&self) -> &[Table] {
+///         &self.layout
+///     }
+///     fn buffer(&self) -> &[f32] {
+///         self.rates.as_ref()
+///     }
+/// }
+/// static FLASH: [f32; 3] = [0.5, 1.0, 2.0];
+/// let model = Rates { layout: [Table::new("rate", 1, 3)], rates: FLASH.as_slice() };
+/// assert_eq!(model.table("rate"), Some(FLASH.as_slice()));
+/// ```
 pub trait Tables {
     /// Element type of the buffer.
     type Scalar: Real;
@@ -34,6 +56,22 @@ pub trait TablesMut: Tables {
 ///
 /// The batch is a parameter of the trait, so one model fits CSR, dense rows or single bags, and a
 /// sequence model fits sequences. Statistics add up over batches in any split.
+///
+/// [`EmPlan::fit`](crate::EmPlan::fit) is the loop; this is one turn of it by hand:
+///
+/// ```
+/// use countgrid_em::{Fit, TablesMutExt};
+///
+/// fn turn<B, M: Fit<B>>(model: &mut M, parts: &[B], statistics: &mut M::Statistics) -> Result<f64, M::Error> {
+///     statistics.clear();
+///     let mut free_energy = 0.0;
+///     for batch in parts {
+///         free_energy += model.expectation(batch, statistics)?;
+///     }
+///     model.maximization(statistics)?;
+///     Ok(free_energy)
+/// }
+/// ```
 pub trait Fit<B: ?Sized> {
     /// Sums over bags, with the scratch that the two steps need.
     type Statistics: TablesMut;
@@ -61,6 +99,36 @@ pub trait Fit<B: ?Sized> {
 }
 
 /// A model whose variational free energy of a datum falls apart into named terms.
+///
+/// ```
+/// use countgrid_em::FreeEnergy;
+///
+/// /// A fair choice between two Poisson laws.
+/// struct Two([f64; 2]);
+/// impl FreeEnergy<f64> for Two {
+///     type Scalar = f64;
+///     type Error = &'static str;
+///     fn term_count(&self, _: &f64) -> usize {
+///         2 // posterior against prior; counts
+///     }
+///     fn scratch_len(&self, _: &f64) -> usize {
+///         0
+///     }
+///     fn free_energy_terms(&self, x: &f64, terms: &mut [f64], _: &mut [f64]) -> Result<f64, &'static str> {
+///         let [divergence, counts] = terms else { return Err("two terms") };
+///         let ln_p = self.0.map(|rate| x * rate.ln() - rate);
+///         let q = 1.0 / (1.0 + (ln_p[1] - ln_p[0]).exp());
+///         *divergence = q * (2.0 * q).ln() + (1.0 - q) * (2.0 - 2.0 * q).ln();
+///         *counts = -q * ln_p[0] - (1.0 - q) * ln_p[1];
+///         Ok(*divergence + *counts)
+///     }
+/// }
+/// let mut terms = [0.0; 2];
+/// let free_energy = Two([1.0, 4.0]).free_energy_terms(&2.0, &mut terms, &mut [])?;
+/// let evidence = 0.5 * (-1.0_f64).exp() + 0.5 * 16.0 * (-4.0_f64).exp();
+/// assert!((free_energy + evidence.ln()).abs() < 1e-15); // the posterior is exact
+/// # Ok::<(), &'static str>(())
+/// ```
 pub trait FreeEnergy<X: ?Sized> {
     /// The scalar of the terms.
     type Scalar: Real;
@@ -84,6 +152,27 @@ pub trait FreeEnergy<X: ?Sized> {
 }
 
 /// A model whose E-step can be flattened: `q ∝ p(x, s)^β`.
+///
+/// Called by [`EmPlan::fit_annealed`](crate::EmPlan::fit_annealed) before every E-step.
+///
+/// ```
+/// use countgrid_em::Anneal;
+/// struct Posterior { beta: f64, scores: [f64; 2] }
+/// impl Anneal for Posterior {
+///     fn set_inverse_temperature(&mut self, beta: f64) {
+///         self.beta = beta;
+///     }
+/// }
+/// impl Posterior {
+///     fn odds(&self) -> f64 {
+///         (self.beta * (self.scores[0] - self.scores[1])).exp()
+///     }
+/// }
+/// let mut posterior = Posterior { beta: 1.0, scores: [0.0, -8.0] };
+/// let exact = posterior.odds();
+/// posterior.set_inverse_temperature(0.5);
+/// assert!(posterior.odds() < exact);
+/// ```
 pub trait Anneal {
     /// Sets `β`, in `(0, 1]`; 1 is the exact posterior.
     fn set_inverse_temperature(&mut self, beta: f64);

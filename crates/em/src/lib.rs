@@ -1,6 +1,61 @@
-//! To come.
+//! Expectation maximisation over any model: tables, fitting, free energy.
+//!
+//! Three contracts, and what can be written once against them. Nothing allocates.
+//!
+//! - **Tables**: a model or a statistics object is a layout and one flat buffer. [`Tables`], [`TablesMut`]; look
+//!   up, clear, scale, merge, copy with [`TablesExt`], [`TablesMutExt`]; [`TableBuffer`] is tables and nothing
+//!   else.
+//! - **Fitting**: [`Fit`] is an E-step that adds statistics and an M-step that reads them. [`EmPlan::fit`] is the
+//!   loop, with [annealing](EmPlan::fit_annealed), seeded [`Restarts`] and, mini-batch by mini-batch,
+//!   [`StepwisePlan::fit`] or [`Stepwise`].
+//! - **Free energy**: [`FreeEnergy`], the named terms of a datum.
+//!
+//! ```
+//! use core::convert::Infallible;
+//! use countgrid_em::{EmOptions, Fit, Table, TableBuffer, Tables, TablesMut, unobserved};
+//!
+//! struct Poisson { rate: f64 }
+//!
+//! impl Fit<[f64]> for Poisson {
+//!     type Statistics = TableBuffer<f64, [Table; 1], [f64; 2]>;
+//!     type Error = Infallible;
+//!     fn expectation(&self, batch: &[f64], sums: &mut Self::Statistics) -> Result<f64, Infallible> {
+//!         let tokens: f64 = batch.iter().sum();
+//!         sums.buffer_mut()[0] += batch.len() as f64;
+//!         sums.buffer_mut()[1] += tokens;
+//!         Ok(self.rate * batch.len() as f64 - tokens * self.rate.ln())
+//!     }
+//!     fn maximization(&mut self, sums: &mut Self::Statistics) -> Result<(), Infallible> {
+//!         self.rate = sums.buffer()[1] / sums.buffer()[0];
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let mut sums = TableBuffer::new([Table::new("sums", 1, 2)], [0.0; 2])?;
+//! let mut model = Poisson { rate: 1.0 };
+//! EmOptions::default().check()?.fit(&mut model, &[2.0, 3.0][..], &mut sums, unobserved)?;
+//! assert_eq!(model.rate, 2.5);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! Features: `std` implies `alloc`; both are passed on to the crates below and change nothing here.
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod buffer;
 mod contracts;
-pub use crate::contracts::{Anneal, Fit, FreeEnergy, Table, Tables, TablesMut};
+mod fit;
+mod options;
+mod restarts;
+mod stepwise;
+mod tables;
+
+pub use crate::{
+    buffer::TableBuffer,
+    contracts::{Anneal, Fit, FreeEnergy, Table, Tables, TablesMut},
+    fit::{End, FitError, Outcome, Progress, unobserved},
+    options::{Annealing, EmOptions, EmPlan, OptionError},
+    restarts::{Best, Restart, Restarts, restart_seed},
+    stepwise::{StepSize, Stepwise, StepwiseOptions, StepwisePlan},
+    tables::{TablesError, TablesExt, TablesMutExt, elements},
+};

@@ -1,0 +1,260 @@
+use core::{fmt, ops::ControlFlow};
+
+use crate::{Anneal, Annealing, EmPlan, Fit, TablesMutExt};
+
+/// What an observer is told once an iteration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Updates made so far.
+    pub iteration: usize,
+    /// Inverse temperature, 1 unless annealing.
+    pub beta: f64,
+    /// Free energy of the data, in nats.
+    pub free_energy: f64,
+    /// Free energy plus penalty: what a fit lowers.
+    pub objective: f64,
+    /// Objective less that before the last update, where the two can be compared: not before the first
+    /// update, not while the temperature changes, in a stepwise fit only from one pass to the next.
+    pub change: Option<f64>,
+}
+
+/// Why a fit ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The objective changed by no more than the tolerance.
+    Converged,
+    /// All iterations were used.
+    Limit,
+    /// The observer asked for it.
+    Stopped,
+}
+
+/// How a fit ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// Updates made.
+    pub iterations: usize,
+    /// Inverse temperature at the end: 1 unless stopped while annealing.
+    pub beta: f64,
+    /// Free energy of the data, in nats.
+    pub free_energy: f64,
+    /// Free energy plus penalty.
+    pub objective: f64,
+    /// Why it ended.
+    pub end: End,
+}
+
+impl Outcome {
+    pub(crate) fn new(progress: &Progress, end: End) -> Self {
+        let Progress { iteration, beta, free_energy, objective, .. } = *progress;
+        Self { iterations: iteration, beta, free_energy, objective, end }
+    }
+}
+
+/// What ends a fit early, other than its observer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "field names say what they hold")]
+pub enum FitError<E> {
+    /// The model refused a batch or statistics.
+    Model(E),
+    /// The objective is not a number or infinite, so nothing can be said of the fit.
+    Objective { iteration: usize, free_energy: f64, penalty: f64 },
+    /// A mini-batch whose share of the data is outside `(0, 1]`.
+    Share { iteration: usize, share: f64 },
+    /// A pass over the data without a mini-batch.
+    NoBatch { pass: usize },
+    /// The buffer for the best parameters has another length than the model's.
+    Snapshot { expected: usize, found: usize },
+}
+
+impl<E: fmt::Display> fmt::Display for FitError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Model(error) => error.fmt(f),
+            Self::Objective { iteration, free_energy, penalty } => write!(
+                f,
+                "after {iteration} iterations the free energy is {free_energy} and the penalty {penalty}; \
+                 their sum needs to be finite"
+            ),
+            Self::Share { iteration, share } => write!(
+                f,
+                "after {iteration} iterations a mini-batch is said to be {share} of the data, \
+                 needs to be above 0 and at most 1"
+            ),
+            Self::NoBatch { pass } => write!(f, "pass {pass} over the data has no mini-batch"),
+            Self::Snapshot { expected, found } => {
+                write!(f, "the buffer for the best parameters has {found} elements, needs {expected}")
+            }
+        }
+    }
+}
+
+impl<E: core::error::Error + 'static> core::error::Error for FitError<E> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Model(error) => error.source(), // `Display` shows the error itself
+            _ => None,
+        }
+    }
+}
+
+/// An observer that looks away: never stops a fit.
+pub fn unobserved<M: ?Sized>(_: &M, _: &Progress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+impl EmPlan {
+    /// Fits a model to a batch: E-step, judgement, M-step, and again.
+    ///
+    /// An iteration is an update of the parameters. Before the first and after each of them an E-step finds
+    /// the objective, free energy plus penalty, of the present parameters; then the observer is called and
+    /// the fit ends if it says so, if the objective changed by at most `tolerance · |objective|`, or if all
+    /// iterations are used. So the outcome is that of the parameters that the model is left with, and the
+    /// statistics are theirs too.
+    ///
+    /// What the statistics held before is cleared. Nothing allocates.
+    ///
+    /// # Errors
+    /// [`FitError::Model`]; [`FitError::Objective`] if free energy or penalty is NaN or infinite. The model has
+    /// then the parameters of the last update.
+    ///
+    /// ```
+    /// use core::{convert::Infallible, ops::ControlFlow};
+    /// use countgrid_em::{EmOptions, End, Fit, Table, TableBuffer, Tables, TablesMut};
+    ///
+    /// /// Two coins, one of which was thrown in every row; only `heads` of `throws` is seen.
+    /// struct Coins([f64; 2]);
+    /// impl Fit<[(f64, f64)]> for Coins {
+    ///     type Statistics = TableBuffer<f64, [Table; 1], [f64; 4]>;
+    ///     type Error = Infallible;
+    ///     fn expectation(&self, rows: &[(f64, f64)], sums: &mut Self::Statistics) -> Result<f64, Infallible> {
+    ///         let mut free_energy = 0.0;
+    ///         for &(heads, throws) in rows {
+    ///             let joint = self.0.map(|p| 0.5 * p.powf(heads) * (1.0 - p).powf(throws - heads));
+    ///             let evidence = joint[0] + joint[1];
+    ///             for (coin, sums) in sums.buffer_mut().chunks_exact_mut(2).enumerate() {
+    ///                 sums[0] += joint[coin] / evidence * heads;
+    ///                 sums[1] += joint[coin] / evidence * throws;
+    ///             }
+    ///             free_energy -= evidence.ln();
+    ///         }
+    ///         Ok(free_energy)
+    ///     }
+    ///     fn maximization(&mut self, sums: &mut Self::Statistics) -> Result<(), Infallible> {
+    ///         let &[heads_a, throws_a, heads_b, throws_b] = sums.buffer() else { return Ok(()) };
+    ///         self.0 = [heads_a / throws_a, heads_b / throws_b];
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let mut sums = TableBuffer::new([Table::new("throws", 2, 2)], [0.0; 4])?;
+    /// let rows = [(5.0, 10.0), (9.0, 10.0), (8.0, 10.0), (4.0, 10.0), (7.0, 10.0)];
+    /// let mut coins = Coins([0.6, 0.5]);
+    /// let mut last = f64::INFINITY;
+    /// let outcome = EmOptions::default().check()?.fit(&mut coins, &rows[..], &mut sums, |_, progress| {
+    ///     assert!(progress.objective <= last);
+    ///     last = progress.objective;
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!(outcome.end, End::Converged);
+    /// assert!((coins.0[0] - 0.8).abs() < 0.01 && (coins.0[1] - 0.52).abs() < 0.01);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn fit<B, M>(
+        &self,
+        model: &mut M,
+        batch: &B,
+        statistics: &mut M::Statistics,
+        observer: impl FnMut(&M, &Progress) -> ControlFlow<()>,
+    ) -> Result<Outcome, FitError<M::Error>>
+    where
+        B: ?Sized,
+        M: Fit<B>,
+    {
+        self.run(model, batch, statistics, observer, None, |_, _| {})
+    }
+
+    /// [`EmPlan::fit`] with posteriors that begin flat and sharpen, which loses many a poor optimum.
+    ///
+    /// The iterations of the schedule come first and do not count against the limit. The objectives of
+    /// different temperatures cannot be compared, so convergence is tested between two E-steps at `β = 1`
+    /// only. In the end `β` is 1 in any case.
+    ///
+    /// # Errors
+    /// Those of [`EmPlan::fit`].
+    pub fn fit_annealed<B, M>(
+        &self,
+        schedule: &Annealing,
+        model: &mut M,
+        batch: &B,
+        statistics: &mut M::Statistics,
+        observer: impl FnMut(&M, &Progress) -> ControlFlow<()>,
+    ) -> Result<Outcome, FitError<M::Error>>
+    where
+        B: ?Sized,
+        M: Fit<B> + Anneal,
+    {
+        let outcome =
+            self.run(model, batch, statistics, observer, Some(schedule), M::set_inverse_temperature);
+        model.set_inverse_temperature(1.0);
+        outcome
+    }
+
+    fn run<B, M>(
+        &self,
+        model: &mut M,
+        batch: &B,
+        statistics: &mut M::Statistics,
+        mut observer: impl FnMut(&M, &Progress) -> ControlFlow<()>,
+        schedule: Option<&Annealing>,
+        mut set_beta: impl FnMut(&mut M, f64),
+    ) -> Result<Outcome, FitError<M::Error>>
+    where
+        B: ?Sized,
+        M: Fit<B>,
+    {
+        let options = self.options();
+        let limit = options.iterations.saturating_add(schedule.map_or(0, Annealing::iterations));
+        let mut previous = None; // the objective before the last update, if that was at β = 1
+        let mut iteration = 0;
+        loop {
+            let beta = schedule.map_or(1.0, |schedule| schedule.beta(iteration));
+            set_beta(model, beta);
+            statistics.clear();
+            let free_energy = model.expectation(batch, statistics).map_err(FitError::Model)?;
+            let objective = objective(iteration, free_energy, model.penalty())?;
+            let change = previous.map(|previous| objective - previous);
+            let progress = Progress { iteration, beta, free_energy, objective, change };
+            if observer(model, &progress).is_break() {
+                return Ok(Outcome::new(&progress, End::Stopped));
+            }
+            if has_converged(&progress, options.tolerance) {
+                return Ok(Outcome::new(&progress, End::Converged));
+            }
+            if iteration >= limit {
+                return Ok(Outcome::new(&progress, End::Limit));
+            }
+            previous = (beta == 1.0).then_some(objective);
+            model.maximization(statistics).map_err(FitError::Model)?;
+            iteration += 1;
+        }
+    }
+}
+
+/// Free energy plus penalty, if that is a number.
+pub(crate) fn objective<E>(iteration: usize, free_energy: f64, penalty: f64) -> Result<f64, FitError<E>> {
+    let objective = free_energy + penalty;
+    if objective.is_finite() {
+        Ok(objective)
+    } else {
+        Err(FitError::Objective { iteration, free_energy, penalty })
+    }
+}
+
+/// `|J - J_old| ≤ τ |J|`: relative, since `J` grows with the number of tokens.
+pub(crate) fn has_converged(progress: &Progress, tolerance: f64) -> bool {
+    progress.change.is_some_and(|change| change.abs() <= tolerance * progress.objective.abs())
+}

@@ -1,0 +1,187 @@
+use crate::{End, FitError, OptionError, Outcome, TablesMut};
+
+/// One run of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restart {
+    /// Which one, from 0.
+    pub index: usize,
+    /// What its random start is to be drawn from.
+    pub seed: u64,
+}
+
+/// The run that won.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Best {
+    /// Which run it was.
+    pub restart: Restart,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// Runs from several random starts, of which the one with the lowest objective is kept; the first of equals.
+///
+/// [`Restarts::run`] does everything for a model that is nothing but tables. A model that must do more to
+/// take parameters back goes step by step, with [`Restarts::next_restart`] and [`Restarts::keep`]:
+///
+/// ```
+/// use countgrid_em::{EmOptions, FitError, Restarts, unobserved};
+/// # use countgrid_em::{Fit, Table, TableBuffer};
+/// # struct Model(f64);
+/// # impl Fit<f64> for Model {
+/// #     type Statistics = TableBuffer<f64, [Table; 0], [f64; 0]>;
+/// #     type Error = core::convert::Infallible;
+/// #     fn expectation(&self, x: &f64, _: &mut Self::Statistics) -> Result<f64, Self::Error> { Ok((self.0 - x).powi(2)) }
+/// #     fn maximization(&mut self, _: &mut Self::Statistics) -> Result<(), Self::Error> { Ok(()) }
+/// # }
+/// # let (mut model, batch, mut statistics) = (Model(0.0), 3.0, TableBuffer::new([], [])?);
+/// let plan = EmOptions::default().check()?;
+/// let mut restarts = Restarts::new(8, 42)?;
+/// let mut best = None;
+/// while let Some(restart) = restarts.next_restart() {
+///     model.0 = (restart.seed % 10) as f64; // a start drawn from the seed
+///     let outcome = plan.fit(&mut model, &batch, &mut statistics, unobserved)?;
+///     if restarts.keep(&outcome) {
+///         best = Some(model.0);
+///     }
+/// }
+/// assert!(restarts.best().is_some() && best.is_some());
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Restarts {
+    count: usize, // at least 1
+    seed: u64,
+    next: usize,
+    best: Option<Best>,
+    stopped: bool,
+}
+
+impl Restarts {
+    /// `count` runs, whose seeds follow from `seed` as in [`restart_seed`].
+    ///
+    /// # Errors
+    /// [`OptionError::Restarts`] if there are none.
+    pub const fn new(count: usize, seed: u64) -> Result<Self, OptionError> {
+        if count == 0 {
+            return Err(OptionError::Restarts);
+        }
+        Ok(Self { count, seed, next: 0, best: None, stopped: false })
+    }
+
+    /// The next run; `None` after the last, or after one that was stopped.
+    pub fn next_restart(&mut self) -> Option<Restart> {
+        if self.stopped || self.next >= self.count {
+            return None;
+        }
+        let index = self.next;
+        self.next += 1;
+        Some(Restart { index, seed: restart_seed(self.seed, index) })
+    }
+
+    /// Takes note of how the run that was begun last has ended. Whether it is the best so far, so that its
+    /// parameters are to be put aside.
+    ///
+    /// A run that was stopped while annealing only wins where there is no other.
+    pub fn keep(&mut self, outcome: &Outcome) -> bool {
+        self.stopped |= outcome.end == End::Stopped;
+        let rank = |outcome: &Outcome| (outcome.beta != 1.0, outcome.objective);
+        if self.best.is_some_and(|best| !(rank(outcome) < rank(&best.outcome))) {
+            return false;
+        }
+        let index = self.next.saturating_sub(1);
+        let restart = Restart { index, seed: restart_seed(self.seed, index) };
+        self.best = Some(Best { restart, outcome: *outcome });
+        true
+    }
+
+    /// The best run so far.
+    pub fn best(&self) -> Option<Best> {
+        self.best
+    }
+
+    /// Calls `attempt` for every run: it gives the model a start drawn from the seed and fits it, in whichever
+    /// way. The model is left with the best parameters, of which `best`, as long as the model's buffer, keeps
+    /// a copy meanwhile.
+    ///
+    /// # Errors
+    /// [`FitError::Snapshot`] if `best` has another length; what `attempt` returns, after the best parameters
+    /// so far, if any, were put back.
+    ///
+    /// ```
+    /// use countgrid_em::{Best, EmOptions, EmPlan, Fit, FitError, Restarts, TablesMut, unobserved};
+    ///
+    /// fn fit_ten<B, M>(
+    ///     model: &mut M,
+    ///     batch: &B,
+    ///     statistics: &mut M::Statistics,
+    ///     best: &mut [M::Scalar],
+    ///     mut draw: impl FnMut(&mut M, u64),
+    /// ) -> Result<Best, FitError<M::Error>>
+    /// where
+    ///     M: Fit<B> + TablesMut,
+    /// {
+    ///     let plan = EmOptions::default().check().expect("the defaults are good");
+    ///     Restarts::new(10, 42).expect("ten are some").run(model, best, |model, restart| {
+    ///         draw(model, restart.seed);
+    ///         plan.fit(model, batch, statistics, unobserved)
+    ///     })
+    /// }
+    /// ```
+    pub fn run<M, E>(
+        mut self,
+        model: &mut M,
+        best: &mut [M::Scalar],
+        mut attempt: impl FnMut(&mut M, Restart) -> Result<Outcome, FitError<E>>,
+    ) -> Result<Best, FitError<E>>
+    where
+        M: TablesMut,
+    {
+        let (expected, found) = (model.buffer().len(), best.len());
+        let wrong = FitError::Snapshot { expected, found };
+        if expected != found {
+            return Err(wrong);
+        }
+        let mut failed = None;
+        let mut kept_last = false;
+        while let Some(restart) = self.next_restart() {
+            match attempt(model, restart) {
+                Ok(outcome) => kept_last = self.keep(&outcome),
+                Err(error) => {
+                    (failed, kept_last) = (Some(error), false);
+                    break;
+                }
+            }
+            if kept_last {
+                best.copy_from_slice(model.buffer());
+            }
+        }
+        if self.best.is_some() && !kept_last {
+            model.buffer_mut().copy_from_slice(best);
+        }
+        match failed {
+            Some(error) => Err(error),
+            None => self.best.ok_or(wrong), // there is one, since there are runs and none failed
+        }
+    }
+}
+
+/// The seed of a run: the base seed itself for the first, so that one run is what a plain fit is; for later
+/// ones the output of SplitMix64 begun at the base seed.
+///
+/// ```
+/// use countgrid_em::restart_seed;
+/// assert_eq!(restart_seed(0, 0), 0);
+/// assert_eq!(restart_seed(0, 1), 0xE220_A839_7B1D_CDAF);
+/// ```
+///
+/// # Source
+/// Steele, Lea & Flood, Fast splittable pseudorandom number generators, OOPSLA 2014.
+pub const fn restart_seed(base: u64, index: usize) -> u64 {
+    if index == 0 {
+        return base;
+    }
+    let z = base.wrapping_add((index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,247 @@
+use core::ops::ControlFlow;
+
+use countgrid_math::{Real, exp, ln};
+
+use crate::{
+    End, Fit, FitError, OptionError, Outcome, Progress, Tables, TablesMutExt,
+    fit::{has_converged, objective},
+    options::check_tolerance,
+};
+
+/// Beyond it, `k + delay` is `delay`.
+const MAX_DELAY: f64 = (1_u64 << 53) as f64;
+
+/// How far one mini-batch moves the running statistics.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StepSize {
+    /// `η_k = (k + delay)^-exponent` for the mini-batch `k = 1, 2, ...` after the first: converges for an
+    /// exponent in `(0.5, 1]`; smaller ones forget faster. A delay, not negative, shortens the early steps.
+    Power {
+        /// In `(0.5, 1]`.
+        exponent: f64,
+        /// Within 0 and 2⁵³.
+        delay: f64,
+    },
+    /// The same `η` always, in `(0, 1]`: follows data that drift. With 1, only the last mini-batch counts.
+    Constant(f64),
+}
+
+/// Settings of a stepwise fit, to be checked into a [`StepwisePlan`].
+///
+/// ```
+/// use countgrid_em::{OptionError, StepSize, StepwiseOptions};
+/// let plan = StepwiseOptions { passes: 5, ..StepwiseOptions::default() }.check()?;
+/// assert!((plan.step_size(2) - 4.0_f64.powf(-0.7)).abs() < 1e-15);
+/// let step_size = StepSize::Power { exponent: 0.5, delay: 2.0 };
+/// let refused = StepwiseOptions { step_size, ..StepwiseOptions::default() }.check();
+/// assert_eq!(refused, Err(OptionError::Exponent));
+/// # Ok::<(), OptionError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepwiseOptions {
+    /// How far one mini-batch moves the running statistics.
+    pub step_size: StepSize,
+    /// At most so many passes over the data, at least 1.
+    pub passes: usize,
+    /// A fit has converged when the objective of a pass is within `tolerance · |J|` of that of the pass before.
+    pub tolerance: f64,
+}
+
+impl Default for StepwiseOptions {
+    /// Exponent 0.7, delay 2; at most 10 passes; a tolerance of 1e-5.
+    fn default() -> Self {
+        Self { step_size: StepSize::Power { exponent: 0.7, delay: 2.0 }, passes: 10, tolerance: 1e-5 }
+    }
+}
+
+impl StepwiseOptions {
+    /// The plan of these settings.
+    ///
+    /// # Errors
+    /// [`OptionError::Exponent`], [`OptionError::Delay`], [`OptionError::StepSize`], [`OptionError::Passes`],
+    /// [`OptionError::Tolerance`].
+    pub fn check(self) -> Result<StepwisePlan, OptionError> {
+        match self.step_size {
+            StepSize::Power { exponent, .. } if !(exponent > 0.5 && exponent <= 1.0) => {
+                return Err(OptionError::Exponent);
+            }
+            StepSize::Power { delay, .. } if !(0.0..=MAX_DELAY).contains(&delay) => {
+                return Err(OptionError::Delay);
+            }
+            StepSize::Constant(eta) if !(eta > 0.0 && eta <= 1.0) => return Err(OptionError::StepSize),
+            _ => {}
+        }
+        if self.passes == 0 {
+            return Err(OptionError::Passes);
+        }
+        check_tolerance(self.tolerance)?;
+        Ok(StepwisePlan(self))
+    }
+}
+
+/// Checked settings of a stepwise fit.
+///
+/// After every mini-batch the statistics move towards those of the batch, blown up to the size of the data set,
+/// and the parameters follow: `S ← (1 - η) S + η (T / |batch|) s`. One statistics object does it, since an
+/// E-step adds: scale `S`, add `s`, scale back.
+///
+/// The first mini-batch replaces whatever the statistics held, `η_0 = 1`: there is nothing yet to be kept.
+///
+/// # Source
+/// Cappé & Moulines, On-line expectation-maximization algorithm for latent data models, JRSS B 2009; Liang &
+/// Klein, Online EM for unsupervised models, NAACL 2009.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepwisePlan(StepwiseOptions);
+
+impl StepwisePlan {
+    /// The settings.
+    pub fn options(&self) -> &StepwiseOptions {
+        &self.0
+    }
+
+    /// `η_k`, in `(0, 1]`; the first, `η_0`, is 1.
+    pub fn step_size(&self, step: usize) -> f64 {
+        match self.0.step_size {
+            _ if step == 0 => 1.0,
+            StepSize::Power { exponent, delay } => exp(-exponent * ln(step as f64 + delay)),
+            StepSize::Constant(eta) => eta,
+        }
+    }
+
+    /// Goes over the data again and again, one mini-batch at a time.
+    ///
+    /// `batches` gives the mini-batches of a pass, each with its share `|batch| / T` of the data, in `(0, 1]`;
+    /// they may come in another order in another pass.
+    ///
+    /// The free energy is an estimate: that of the mini-batches seen in the present pass, each under the
+    /// parameters that it met, blown up to the size of the data set. The observer is called after every
+    /// update; there is a [`Progress::change`], and a test of convergence, at the end of each pass but the
+    /// first. An outcome's `iterations` are updates.
+    ///
+    /// # Errors
+    /// [`FitError::Model`], [`FitError::Objective`], [`FitError::Share`]; [`FitError::NoBatch`] if a pass has no
+    /// mini-batch. The model has then the parameters of the last update.
+    pub fn fit<B, M, I>(
+        &self,
+        model: &mut M,
+        statistics: &mut M::Statistics,
+        mut batches: impl FnMut(usize) -> I,
+        mut observer: impl FnMut(&M, &Progress) -> ControlFlow<()>,
+    ) -> Result<Outcome, FitError<M::Error>>
+    where
+        M: Fit<B>,
+        I: IntoIterator<Item = (B, f64)>,
+    {
+        let mut stepwise = Stepwise::new(*self);
+        let mut previous: Option<Progress> = None; // at the end of the pass before
+        let mut pass = 0;
+        loop {
+            let (mut sum, mut shares) = (0.0, 0.0);
+            let mut last = None;
+            let mut batches = batches(pass).into_iter().peekable();
+            while let Some((batch, share)) = batches.next() {
+                sum += stepwise.step(model, &batch, share, statistics)?;
+                shares += share;
+                let (iteration, free_energy) = (stepwise.steps(), sum / shares);
+                let objective = objective(iteration, free_energy, model.penalty())?;
+                let whole = previous.filter(|_| batches.peek().is_none());
+                let change = whole.map(|previous| objective - previous.objective);
+                let progress = Progress { iteration, beta: 1.0, free_energy, objective, change };
+                if observer(model, &progress).is_break() {
+                    return Ok(Outcome::new(&progress, End::Stopped));
+                }
+                last = Some(progress);
+            }
+            let progress = last.ok_or(FitError::NoBatch { pass })?;
+            if has_converged(&progress, self.0.tolerance) {
+                return Ok(Outcome::new(&progress, End::Converged));
+            }
+            pass += 1;
+            if pass >= self.0.passes {
+                return Ok(Outcome::new(&progress, End::Limit));
+            }
+            previous = Some(progress);
+        }
+    }
+}
+
+/// A stepwise fit in progress, for data that arrive one mini-batch after the other.
+///
+/// The statistics hold what has been learned: to go on another day, keep them with the parameters and
+/// [`Stepwise::steps`].
+///
+/// ```
+/// use countgrid_em::{Fit, FitError, Stepwise, StepwiseOptions};
+///
+/// fn learn<B, M: Fit<B>>(
+///     model: &mut M,
+///     statistics: &mut M::Statistics,
+///     stream: impl Iterator<Item = B>,
+///     share: f64, // of a mini-batch in the data to which pseudocounts relate
+/// ) -> Result<usize, FitError<M::Error>> {
+///     let plan = StepwiseOptions::default().check().expect("the defaults are good");
+///     let mut stepwise = Stepwise::new(plan);
+///     for batch in stream {
+///         stepwise.step(model, &batch, share, statistics)?;
+///     }
+///     Ok(stepwise.steps())
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stepwise {
+    plan: StepwisePlan,
+    steps: usize,
+}
+
+impl Stepwise {
+    /// Before the first mini-batch.
+    pub fn new(plan: StepwisePlan) -> Self {
+        Self { plan, steps: 0 }
+    }
+    /// Goes on after so many mini-batches, with the statistics that they left.
+    pub fn resume(plan: StepwisePlan, steps: usize) -> Self {
+        Self { plan, steps }
+    }
+    /// Mini-batches learned so far.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// Learns from one mini-batch, which is a `share` of the data in `(0, 1]`. Returns the mini-batch's free
+    /// energy, in nats, under the parameters that it met.
+    ///
+    /// # Errors
+    /// [`FitError::Share`], and nothing has changed; [`FitError::Model`], [`FitError::Objective`], and the
+    /// parameters have not changed, but the statistics are no longer to be used.
+    pub fn step<B, M>(
+        &mut self,
+        model: &mut M,
+        batch: &B,
+        share: f64,
+        statistics: &mut M::Statistics,
+    ) -> Result<f64, FitError<M::Error>>
+    where
+        B: ?Sized,
+        M: Fit<B>,
+    {
+        let eta = self.plan.step_size(self.steps);
+        // S ← (η / share) ((1 - η) (share / η) S + s)
+        let [keep, grow] = [(1.0 - eta) * share / eta, eta / share].map(StatisticsScalar::<B, M>::from_f64);
+        if !(share > 0.0 && share <= 1.0 && grow.to_f64().is_finite()) {
+            return Err(FitError::Share { iteration: self.steps, share });
+        }
+        if eta < 1.0 {
+            statistics.scale(keep);
+        } else {
+            statistics.clear();
+        }
+        let free_energy = model.expectation(batch, statistics).map_err(FitError::Model)?;
+        objective(self.steps, free_energy, model.penalty())?;
+        statistics.scale(grow);
+        model.maximization(statistics).map_err(FitError::Model)?;
+        self.steps = self.steps.saturating_add(1);
+        Ok(free_energy)
+    }
+}
+
+type StatisticsScalar<B, M> = <<M as Fit<B>>::Statistics as Tables>::Scalar;

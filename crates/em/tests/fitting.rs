@@ -1,0 +1,378 @@
+//! The loop, annealing and restarts, with the two small models.
+
+mod models;
+
+use core::ops::ControlFlow;
+
+use countgrid_counts::{Bags, Csr, Dense};
+use countgrid_em::{
+    Anneal, Annealing, EmOptions, EmPlan, End, Fit, FitError, FreeEnergy, OptionError, Outcome, Progress,
+    Restarts, Table, TableBuffer, Tables, TablesError, TablesExt, TablesMutExt, restart_seed, unobserved,
+};
+use models::{Chain, Mixture, MixtureSums};
+use proptest::prelude::*;
+
+const FEATURES: usize = 5;
+const COMPONENTS: usize = 3;
+const LEN: usize = COMPONENTS * (1 + FEATURES);
+type Vectors = (Mixture<f64, Vec<f64>>, MixtureSums<f64, Vec<f64>>);
+
+fn plan(tolerance: f64, iterations: usize) -> EmPlan {
+    EmOptions { tolerance, iterations }.check().unwrap()
+}
+
+fn mixture(seed: u64) -> Vectors {
+    let mut model = Mixture::new(COMPONENTS, FEATURES, vec![0.0; LEN]).unwrap();
+    model.draw(seed);
+    (model, MixtureSums::new(COMPONENTS, FEATURES, vec![0.0; LEN], vec![0.0; COMPONENTS]).unwrap())
+}
+
+/// Three kinds of bags, mixed.
+const COUNTS: [u8; 12 * FEATURES] = [
+    9, 4, 0, 0, 1, 0, 8, 5, 0, 0, 0, 1, 0, 7, 7, 7, 6, 0, 1, 0, 0, 9, 9, 0, 0, 1, 0, 0, 4, 9, 5, 5, 1, 0, 0,
+    0, 3, 6, 0, 1, 0, 0, 1, 9, 3, 8, 2, 0, 0, 0, 1, 7, 8, 0, 0, 0, 0, 0, 5, 5,
+];
+
+fn bags() -> Dense<'static, u8> {
+    Dense::new(FEATURES, &COUNTS).unwrap()
+}
+
+fn rows() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec([0..4_u8, 0..9, 0..2, 0..5, 0..7], 1..9).prop_map(|rows| rows.concat())
+}
+
+proptest! {
+    // A bag's log evidence is a sum of at most 30 terms below 1000, good to 1e-12 of its size; f32 to 1e-4.
+    #[test]
+    fn the_objective_never_rises(counts in rows(), seed: u64, pseudocount in prop_oneof![Just(0.0), 0.01..2.0]) {
+        let bags = Dense::new(FEATURES, &counts).unwrap();
+        let (mut model, mut sums) = mixture(seed);
+        model.pseudocount = pseudocount;
+        let mut last = f64::INFINITY;
+        let outcome = plan(0.0, 40).fit(&mut model, &bags, &mut sums, |_, progress| {
+            assert!(progress.objective <= last + 1e-12 * last.abs(), "{progress:?} after {last}");
+            last = progress.objective;
+            ControlFlow::Continue(())
+        }).unwrap();
+        prop_assert_eq!(outcome.objective, last);
+
+        let mut single = Mixture::<f32, _>::new(COMPONENTS, FEATURES, vec![0.0; LEN]).unwrap();
+        let scores = vec![0.0; COMPONENTS];
+        let mut sums = MixtureSums::new(COMPONENTS, FEATURES, vec![0.0; LEN], scores).unwrap();
+        single.draw(seed);
+        let mut last = f64::INFINITY;
+        plan(0.0, 40).fit(&mut single, &bags, &mut sums, |_, progress| {
+            assert!(progress.objective <= last + 1e-4 * last.abs());
+            last = progress.objective;
+            ControlFlow::Continue(())
+        }).unwrap();
+    }
+
+    // The terms are the same bits however the batch is cut; only the order of at most 8 additions differs.
+    #[test]
+    fn statistics_add_up_over_any_split(counts in rows(), seed: u64, cut in 0..9_usize) {
+        let bags = Dense::new(FEATURES, &counts).unwrap();
+        let cut = cut.min(bags.len());
+        let (model, mut whole) = mixture(seed);
+        let free_energy = model.expectation(&bags, &mut whole).unwrap();
+        let (mut first, mut second) = (mixture(seed).1, mixture(seed).1);
+        let a = model.expectation(&bags.slice(0..cut).unwrap(), &mut first).unwrap();
+        let b = model.expectation(&bags.slice(cut..bags.len()).unwrap(), &mut second).unwrap();
+        first.merge(&second).unwrap();
+        prop_assert!((a + b - free_energy).abs() <= 16.0 * f64::EPSILON * free_energy.abs());
+        for (part, whole) in first.buffer().iter().zip(whole.buffer()) {
+            prop_assert!((part - whole).abs() <= 16.0 * f64::EPSILON * whole);
+        }
+        let tokens: f64 = whole.table("beta").unwrap().iter().sum();
+        prop_assert!((tokens - bags.tokens()).abs() <= 1e-13 * bags.tokens());
+    }
+
+    #[test]
+    fn terms_add_up_to_the_negative_log_evidence(counts in rows(), seed: u64) {
+        let bags = Dense::new(FEATURES, &counts).unwrap().slice(0..1).unwrap();
+        let (model, mut sums) = mixture(seed);
+        let (mut terms, mut scratch) = (vec![0.0; model.term_count(&bags)], vec![0.0; model.scratch_len(&bags)]);
+        let free_energy = model.free_energy_terms(&bags, &mut terms, &mut scratch).unwrap();
+        let evidence = model.expectation(&bags, &mut sums).unwrap();
+        prop_assert!((free_energy - evidence).abs() <= 1e-13 * (1.0 + evidence.abs()));
+    }
+}
+
+#[test]
+fn storage_does_not_change_a_bit() {
+    let (mut vectors, mut sums) = mixture(7);
+    plan(0.0, 20).fit(&mut vectors, &bags(), &mut sums, unobserved).unwrap();
+
+    let mut arrays = Mixture::new(COMPONENTS, FEATURES, [0.0; LEN]).unwrap();
+    arrays.draw(7);
+    let (mut buffer, mut scores) = ([0.0; LEN], [0.0; LEN]);
+    let mut borrowed = [0.0; LEN];
+    borrowed.copy_from_slice(arrays.buffer());
+    let mut borrowed = Mixture::<f64, &mut [f64]>::new(COMPONENTS, FEATURES, &mut borrowed).unwrap();
+    let mut sums =
+        MixtureSums::<f64, &mut [f64]>::new(COMPONENTS, FEATURES, &mut buffer, &mut scores[..COMPONENTS])
+            .unwrap();
+    plan(0.0, 20).fit(&mut borrowed, &bags(), &mut sums, unobserved).unwrap();
+    assert_eq!(vectors.buffer(), borrowed.buffer());
+
+    // Sparse rows of floats hold the same bags.
+    let csr = countgrid_counts::CsrBuf::from_dense(FEATURES, &COUNTS.map(f32::from)).unwrap();
+    let (mut again, mut sums) = mixture(7);
+    let csr = Csr::new(FEATURES, csr.offsets(), csr.indices(), csr.counts()).unwrap();
+    plan(0.0, 20).fit(&mut again, &csr, &mut sums, unobserved).unwrap();
+    assert_eq!(vectors.buffer(), again.buffer());
+}
+
+#[test]
+fn a_chain_over_sequences_fits_in_one_update() {
+    let sequences = [b"\0\x01\0\x01".as_slice(), b"\x01\0\x01\x01", b"\x01"];
+    let mut chain = Chain::new(2, [0.0_f64; 6]).unwrap();
+    let mut sums = TableBuffer::new(models::chain_layout(2), [0.0; 6]).unwrap();
+    let outcome = plan(0.0, 10).fit(&mut chain, &sequences[..], &mut sums, unobserved).unwrap();
+    assert_eq!((outcome.iterations, outcome.end), (2, End::Converged)); // the second changes nothing
+    assert_eq!(chain.tables.table("initial"), Some(&[1.0 / 3.0, 2.0 / 3.0][..]));
+    assert_eq!(chain.tables.row("transition", 0), Some(&[0.0, 1.0][..]));
+    assert_eq!(chain.tables.row("transition", 1), Some(&[2.0 / 3.0, 1.0 / 3.0][..]));
+}
+
+#[test]
+fn an_outcome_is_that_of_the_parameters_left() {
+    for iterations in [0, 1, 5] {
+        let (mut model, mut sums) = mixture(3);
+        let start = model.buffer().to_vec();
+        let mut calls = Vec::new();
+        let observer = |_: &Mixture<_, _>, progress: &Progress| {
+            calls.push(*progress);
+            ControlFlow::Continue(())
+        };
+        let outcome = plan(0.0, iterations).fit(&mut model, &bags(), &mut sums, observer).unwrap();
+        assert_eq!((outcome.iterations, outcome.end), (iterations, End::Limit));
+        assert_eq!(
+            calls.iter().map(|progress| progress.iteration).collect::<Vec<_>>(),
+            (0..=iterations).collect::<Vec<_>>()
+        );
+        for pair in calls.windows(2) {
+            assert_eq!(pair[1].change, Some(pair[1].objective - pair[0].objective));
+        }
+        assert_eq!((calls[0].change, iterations == 0), (None, model.buffer() == start));
+        let (_, mut again) = mixture(3);
+        assert_eq!(model.expectation(&bags(), &mut again).unwrap(), outcome.free_energy);
+        assert_eq!(again.buffer(), sums.buffer());
+    }
+}
+
+#[test]
+fn convergence_is_relative_to_the_objective() {
+    let (mut model, mut sums) = mixture(3);
+    model.pseudocount = 0.1;
+    let mut progress = Vec::new();
+    let outcome = plan(1e-3, 1000)
+        .fit(&mut model, &bags(), &mut sums, |_, now| {
+            progress.push(*now);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!(outcome.end, End::Converged);
+    let ratio = |now: &Progress| now.change.map(|change| (change / now.objective).abs());
+    let (last, before) = progress.split_last().unwrap();
+    assert!(ratio(last).unwrap() <= 1e-3 && before.iter().filter_map(ratio).all(|ratio| ratio > 1e-3));
+    assert_eq!(last.objective, last.free_energy + Fit::<Dense<'_, u8>>::penalty(&model));
+    assert_ne!(last.objective, last.free_energy);
+}
+
+#[test]
+fn an_observer_can_stop_a_run() {
+    let (mut model, mut sums) = mixture(3);
+    let mut seen = Vec::new();
+    let observer = |model: &Mixture<_, Vec<f64>>, progress: &Progress| {
+        seen = model.buffer().to_vec();
+        if progress.iteration == 4 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let outcome = plan(0.0, 100).fit(&mut model, &bags(), &mut sums, observer).unwrap();
+    assert_eq!((outcome.iterations, outcome.end), (4, End::Stopped));
+    assert_eq!(model.buffer(), seen);
+}
+
+/// Free energies from a list; knows at which inverse temperatures it was asked.
+struct Script {
+    free_energies: Vec<f64>,
+    asked: core::cell::RefCell<Vec<f64>>,
+    beta: f64,
+}
+impl Script {
+    fn new(free_energies: &[f64]) -> (Self, TableBuffer<f64, [Table; 0], [f64; 0]>) {
+        let script = Self { free_energies: free_energies.to_vec(), asked: Default::default(), beta: 1.0 };
+        (script, TableBuffer::new([], []).unwrap())
+    }
+}
+impl Fit<()> for Script {
+    type Statistics = TableBuffer<f64, [Table; 0], [f64; 0]>;
+    type Error = &'static str;
+    fn expectation(&self, (): &(), _: &mut Self::Statistics) -> Result<f64, &'static str> {
+        let mut asked = self.asked.borrow_mut();
+        asked.push(self.beta);
+        self.free_energies.get(asked.len() - 1).copied().ok_or("the script has ended")
+    }
+    fn maximization(&mut self, _: &mut Self::Statistics) -> Result<(), &'static str> {
+        Ok(())
+    }
+}
+impl Anneal for Script {
+    fn set_inverse_temperature(&mut self, beta: f64) {
+        self.beta = beta;
+    }
+}
+
+#[test]
+fn an_objective_that_is_no_number_is_an_error() {
+    for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let (mut script, mut none) = Script::new(&[3.0, bad]);
+        match plan(1e-5, 9).fit(&mut script, &(), &mut none, unobserved) {
+            Err(FitError::Objective { iteration: 1, free_energy, penalty: 0.0 }) => {
+                assert_eq!(free_energy.to_bits(), bad.to_bits());
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let (mut script, mut none) = Script::new(&[3.0, 2.0]);
+    let error = plan(1e-5, 9).fit(&mut script, &(), &mut none, unobserved).unwrap_err();
+    assert_eq!(error, FitError::Model("the script has ended"));
+}
+
+#[test]
+fn annealing_ends_at_the_exact_posterior_and_converges_only_there() {
+    // Nothing changes at all, which would be convergence at once.
+    let (mut script, mut none) = Script::new(&[5.0; 20]);
+    let schedule = Annealing::linear(0.5, 4).unwrap();
+    let mut changes = Vec::new();
+    let outcome = plan(1e-5, 9)
+        .fit_annealed(&schedule, &mut script, &(), &mut none, |_, progress| {
+            changes.push(progress.change);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!(*script.asked.borrow(), [0.5, 0.625, 0.75, 0.875, 1.0, 1.0]);
+    assert_eq!(changes, [None, None, None, None, None, Some(0.0)]);
+    assert_eq!((outcome.iterations, outcome.beta, outcome.end), (5, 1.0, End::Converged));
+
+    // The limit counts from β = 1 on.
+    let (mut script, mut none) = Script::new(&[9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0]);
+    let outcome = plan(0.0, 2).fit_annealed(&schedule, &mut script, &(), &mut none, unobserved).unwrap();
+    assert_eq!((outcome.iterations, outcome.beta, outcome.end), (6, 1.0, End::Limit));
+
+    // However it ends, the model is back at β = 1.
+    let (mut script, mut none) = Script::new(&[9.0, 8.0]);
+    let stop = |_: &Script, _: &Progress| ControlFlow::Break(());
+    let outcome = plan(0.0, 2).fit_annealed(&schedule, &mut script, &(), &mut none, stop).unwrap();
+    assert_eq!((outcome.beta, outcome.end, script.beta), (0.5, End::Stopped, 1.0));
+    plan(0.0, 2).fit_annealed(&schedule, &mut script, &(), &mut none, unobserved).unwrap_err();
+    assert_eq!(script.beta, 1.0);
+}
+
+#[test]
+fn an_annealed_mixture_is_fitted_as_well() {
+    let (mut model, mut sums) = mixture(5);
+    let schedule = Annealing::geometric(0.1, 20).unwrap();
+    let outcome =
+        plan(1e-10, 500).fit_annealed(&schedule, &mut model, &bags(), &mut sums, unobserved).unwrap();
+    assert_eq!((outcome.beta, outcome.end), (1.0, End::Converged));
+    // Reported at β = 1: what the exact E-step says.
+    assert_eq!(model.expectation(&bags(), &mut mixture(0).1).unwrap(), outcome.free_energy);
+}
+
+#[test]
+fn the_best_restart_is_kept() {
+    let fit = |model: &mut Mixture<_, _>, seed| {
+        model.draw(seed);
+        plan(1e-9, 3).fit(model, &bags(), &mut mixture(0).1, unobserved)
+    };
+    let (mut model, _) = mixture(0);
+    let mut tried = Vec::new();
+    let best = Restarts::new(12, 99)
+        .unwrap()
+        .run(&mut model, &mut [0.0; LEN], |model, restart| {
+            assert_eq!(restart.seed, restart_seed(99, restart.index));
+            let outcome = fit(model, restart.seed)?;
+            tried.push((outcome.objective, model.buffer().to_vec()));
+            Ok(outcome)
+        })
+        .unwrap();
+    let lowest = tried.iter().map(|tried| tried.0).fold(f64::INFINITY, f64::min);
+    let first = tried.iter().position(|tried| tried.0 == lowest).unwrap();
+    assert!(tried.iter().any(|tried| tried.0 > lowest + 0.1), "the starts do not differ");
+    assert_eq!((best.restart.index, best.outcome.objective), (first, lowest));
+    assert_eq!(model.buffer(), tried[first].1);
+}
+
+/// What a run with this objective would report.
+fn outcome(objective: f64, beta: f64, end: End) -> Outcome {
+    let (mut script, mut none) = Script::new(&[objective; 9]);
+    let schedule = Annealing::linear(beta, 1).unwrap();
+    let observer = |_: &Script, progress: &Progress| {
+        let stop = end == End::Stopped && progress.beta == beta;
+        if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let outcome = plan(0.0, 3).fit_annealed(&schedule, &mut script, &(), &mut none, observer).unwrap();
+    assert_eq!((outcome.end, outcome.objective), (end, objective));
+    outcome
+}
+
+#[test]
+fn a_run_that_fails_or_stops_loses_nothing() {
+    let tables = || TableBuffer::<f64, _, _>::new([Table::new("x", 1, 1)], [0.0]).unwrap();
+    let script = |outcomes: Vec<Result<Outcome, &'static str>>| {
+        let mut model = tables();
+        let best = Restarts::new(9, 0).unwrap().run(&mut model, &mut [0.0], |model, restart| {
+            model.table_mut("x").unwrap()[0] = restart.index as f64 + 1.0;
+            outcomes[restart.index].map_err(FitError::Model)
+        });
+        (best.map(|best| best.restart.index), model.buffer()[0])
+    };
+    let good = |objective| Ok(outcome(objective, 1.0, End::Converged));
+    let fail = Err("failed");
+    assert_eq!(script(vec![good(2.0), good(1.0), good(1.0), fail]), (Err(FitError::Model("failed")), 2.0));
+    assert_eq!(script(vec![fail]), (Err(FitError::Model("failed")), 1.0));
+    // A stopped run takes part, if it got to β = 1, and is the last.
+    let stopped = |objective, beta| Ok(outcome(objective, beta, End::Stopped));
+    assert_eq!(script(vec![good(2.0), stopped(1.0, 1.0)]), (Ok(1), 2.0));
+    assert_eq!(script(vec![good(2.0), stopped(1.0, 0.5)]), (Ok(0), 1.0));
+    assert_eq!(script(vec![stopped(1.0, 0.5)]), (Ok(0), 1.0));
+
+    let run = |_: &mut _, _| Err(FitError::Model(""));
+    let refused = Restarts::new(1, 0).unwrap().run(&mut tables(), &mut [], run).unwrap_err();
+    assert_eq!(refused, FitError::Snapshot { expected: 1, found: 0 });
+    assert_eq!(Restarts::new(0, 0), Err(OptionError::Restarts));
+}
+
+#[test]
+fn seeds_are_portable() {
+    // SplitMix64 begun at 1234567: the reference implementation's first outputs.
+    let seeds: Vec<_> = (1..=3).map(|index| restart_seed(1_234_567, index)).collect();
+    assert_eq!(seeds, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused() {
+    for tolerance in [-1.0, f64::NAN, f64::INFINITY] {
+        let options = EmOptions { tolerance, iterations: 1 };
+        assert_eq!(options.check(), Err(OptionError::Tolerance));
+    }
+    for start in [0.0, -1.0, 1.1, f64::NAN] {
+        assert_eq!(Annealing::geometric(start, 3), Err(OptionError::Temperature));
+        assert_eq!(Annealing::linear(start, 3), Err(OptionError::Temperature));
+    }
+    for schedule in [Annealing::geometric(1e-3, 7).unwrap(), Annealing::linear(1e-3, 7).unwrap()] {
+        assert_eq!((schedule.beta(0), schedule.beta(7), schedule.beta(usize::MAX)), (1e-3, 1.0, 1.0));
+        assert!((0..7).all(|n| schedule.beta(n) < schedule.beta(n + 1)));
+    }
+    assert_eq!(Annealing::linear(0.5, 0).unwrap().beta(0), 1.0);
+}
+
+#[test]
+fn a_batch_of_another_shape_is_the_models_error() {
+    let (mut model, mut sums) = mixture(0);
+    let other = Dense::new(2, &[1_u8, 2]).unwrap();
+    let error = plan(0.0, 1).fit(&mut model, &other, &mut sums, unobserved).unwrap_err();
+    assert_eq!(error, FitError::Model(TablesError::Length { expected: LEN, found: 9 }));
+    assert_eq!(error.to_string(), "the buffer has 9 elements, the tables need 18");
+}

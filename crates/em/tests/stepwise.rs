@@ -1,0 +1,224 @@
+//! Mini-batches: what they share with the batch fit, and that they get there.
+
+mod models;
+
+use core::ops::ControlFlow;
+
+use countgrid_counts::{Bags, Dense};
+use countgrid_em::{
+    EmOptions, End, Fit, FitError, OptionError, Progress, StepSize, Stepwise, StepwiseOptions, StepwisePlan,
+    TableBuffer, Tables, TablesMut, unobserved,
+};
+use models::{Chain, Mixture, MixtureSums};
+use proptest::prelude::*;
+
+const FEATURES: usize = 4;
+const LEN: usize = 2 * (1 + FEATURES);
+
+fn mixture(seed: u64) -> (Mixture<f64, Vec<f64>>, MixtureSums<f64, Vec<f64>>) {
+    let mut model = Mixture::new(2, FEATURES, vec![0.0; LEN]).unwrap();
+    model.draw(seed);
+    (model, MixtureSums::new(2, FEATURES, vec![0.0; LEN], vec![0.0; 2]).unwrap())
+}
+
+/// Bags of two kinds.
+fn rows(bags: usize) -> Vec<u8> {
+    (0..bags)
+        .flat_map(|t| if t % 3 == 0 { [6, 3, (t % 2) as u8, 0] } else { [0, 1, 5, (t % 5) as u8] })
+        .collect()
+}
+
+fn plan(step_size: StepSize, passes: usize, tolerance: f64) -> StepwisePlan {
+    StepwiseOptions { step_size, passes, tolerance }.check().unwrap()
+}
+
+#[test]
+fn one_full_batch_and_whole_steps_are_batch_em() {
+    let counts = rows(20);
+    let bags = Dense::new(FEATURES, &counts).unwrap();
+    let (mut batch, mut batch_sums) = mixture(4);
+    let mut free_energies = Vec::new();
+    let fit = EmOptions { tolerance: 0.0, iterations: 5 }.check().unwrap();
+    fit.fit(&mut batch, &bags, &mut batch_sums, |_, progress| {
+        free_energies.push(progress.free_energy);
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+
+    let (mut stepwise, mut sums) = mixture(4);
+    sums.buffer_mut().fill(1e3); // what was there before does not matter
+    let mut seen = Vec::new();
+    let plan = plan(StepSize::Constant(1.0), 5, 0.0);
+    let outcome = plan
+        .fit(
+            &mut stepwise,
+            &mut sums,
+            |_| [(bags, 1.0)],
+            |_, progress| {
+                seen.push(progress.free_energy);
+                ControlFlow::Continue(())
+            },
+        )
+        .unwrap();
+    assert_eq!((outcome.iterations, outcome.end), (5, End::Limit));
+    assert_eq!(stepwise.buffer(), batch.buffer()); // to the last bit
+    assert_eq!(seen, free_energies[..5]);
+}
+
+proptest! {
+    // Each step scales twice: 4 roundings on top of the sum's own.
+    #[test]
+    fn the_running_sums_are_the_average_of_the_formula(exponent in 0.55..1.0_f64, delay in 0.0..5.0_f64, cut in 1..19_usize) {
+        let counts = rows(20);
+        let bags = Dense::new(FEATURES, &counts).unwrap();
+        let parts = [0..cut, cut..20, 0..20].map(|range| bags.slice(range).unwrap());
+        let plan = plan(StepSize::Power { exponent, delay }, 1, 0.0);
+        let (mut model, mut sums) = mixture(1);
+        let mut stepwise = Stepwise::new(plan);
+        let mut expected = [0.0; LEN];
+        for (k, part) in parts.iter().enumerate() {
+            let (_, mut alone) = mixture(1);
+            let free_energy = model.expectation(part, &mut alone).unwrap();
+            let share = part.len() as f64 / 20.0;
+            let eta = if k == 0 { 1.0 } else { (k as f64 + delay).powf(-exponent) };
+            for (sum, s) in expected.iter_mut().zip(alone.buffer()) {
+                *sum = (1.0 - eta) * *sum + eta / share * s;
+            }
+            prop_assert_eq!(stepwise.step(&mut model, part, share, &mut sums).unwrap(), free_energy);
+            for (sum, expected) in sums.buffer().iter().zip(expected) {
+                prop_assert!((sum - expected).abs() <= 1e-13 * (1.0 + expected), "{sum} {expected}");
+            }
+        }
+        prop_assert_eq!(stepwise.steps(), 3);
+    }
+}
+
+#[test]
+fn mini_batches_get_where_the_batch_gets() {
+    let counts = rows(240);
+    let bags = Dense::new(FEATURES, &counts).unwrap();
+    let (mut batch, mut sums) = mixture(2);
+    let fit = EmOptions { tolerance: 1e-12, iterations: 500 }.check().unwrap();
+    let best = fit.fit(&mut batch, &bags, &mut sums, unobserved).unwrap();
+
+    let (mut model, mut sums) = mixture(2);
+    let plan = plan(StepSize::Power { exponent: 0.7, delay: 2.0 }, 40, 1e-7);
+    let batches = |pass: usize| {
+        (0..12).map(move |n| (n + pass) % 12 * 20).map(|at| (bags.slice(at..at + 20).unwrap(), 1.0 / 12.0))
+    };
+    let outcome = plan.fit(&mut model, &mut sums, batches, unobserved).unwrap();
+    let reached = model.expectation(&bags, &mut mixture(0).1).unwrap();
+    // The steps of the last pass, about 0.02 long, leave less than a thousandth.
+    assert!(reached - best.free_energy < 1e-3 * best.free_energy, "{reached} {best:?} {outcome:?}");
+    assert!((outcome.free_energy - reached).abs() < 1e-3 * reached);
+}
+
+#[test]
+fn progress_speaks_of_the_whole_data_set_and_compares_passes() {
+    let counts = rows(40);
+    let bags = Dense::new(FEATURES, &counts).unwrap();
+    let (mut model, mut sums) = mixture(2);
+    let halves = |_| [(bags.slice(0..10).unwrap(), 0.25), (bags.slice(10..40).unwrap(), 0.75)];
+    let mut seen: Vec<Progress> = Vec::new();
+    let plan = plan(StepSize::Power { exponent: 1.0, delay: 0.0 }, 3, 0.0);
+    let outcome = plan
+        .fit(&mut model, &mut sums, halves, |_, progress| {
+            seen.push(*progress);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!((outcome.iterations, outcome.end), (6, End::Limit));
+    assert_eq!(seen.iter().map(|p| p.iteration).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
+    let changes: Vec<_> = seen.iter().map(|p| p.change).collect();
+    let change = |a: usize, b: usize| Some(seen[b].objective - seen[a].objective);
+    assert_eq!(changes, [None, None, None, change(1, 3), None, change(3, 5)]);
+    let first = mixture(2).0.expectation(&bags.slice(0..10).unwrap(), &mut mixture(2).1).unwrap();
+    assert_eq!(seen[0].free_energy, first / 0.25);
+
+    let stop = |_: &_, progress: &Progress| {
+        if progress.iteration == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let outcome = plan.fit(&mut model, &mut sums, halves, stop).unwrap();
+    assert_eq!((outcome.iterations, outcome.end), (3, End::Stopped));
+}
+
+#[test]
+fn a_pass_that_changes_nothing_is_convergence() {
+    // A chain sees everything: with whole steps the second pass meets the parameters of the first.
+    let sequences = [*b"\0\x01\0", *b"\x01\x01\0"];
+    let mut chain = Chain::new(2, [0.0_f32; 6]).unwrap();
+    let mut sums = TableBuffer::new(models::chain_layout(2), [0.0; 6]).unwrap();
+    let mut stepwise = Stepwise::new(plan(StepSize::Constant(1.0), 1, 0.0));
+    let mut step = || stepwise.step(&mut chain, &sequences[..], 1.0, &mut sums).unwrap();
+    let free_energies = [step(), step(), step()]; // an unsized batch
+    assert!(free_energies[1] < free_energies[0] && free_energies[1] == free_energies[2]);
+
+    let counts = rows(20);
+    let bags = Dense::new(FEATURES, &counts).unwrap();
+    let (mut model, mut sums) = mixture(3);
+    let plan = plan(StepSize::Constant(1.0), 1000, 1e-9);
+    let outcome = plan.fit(&mut model, &mut sums, |_| [(bags, 1.0)], unobserved).unwrap();
+    assert_eq!(outcome.end, End::Converged);
+    assert!(outcome.iterations < 1000);
+}
+
+#[test]
+fn a_fit_goes_on_where_it_left_off() {
+    let counts = rows(20);
+    let bags = Dense::new(FEATURES, &counts).unwrap();
+    let part = |n: usize| bags.slice(n * 5..n * 5 + 5).unwrap();
+    let plan = StepwiseOptions::default().check().unwrap();
+    let (mut whole, mut whole_sums) = mixture(3);
+    let mut stepwise = Stepwise::new(plan);
+    for n in 0..4 {
+        stepwise.step(&mut whole, &part(n), 0.25, &mut whole_sums).unwrap();
+    }
+    let (mut model, mut sums) = mixture(3);
+    let mut stepwise = Stepwise::new(plan);
+    for n in 0..4 {
+        stepwise = Stepwise::resume(plan, stepwise.steps());
+        stepwise.step(&mut model, &part(n), 0.25, &mut sums).unwrap();
+    }
+    assert_eq!(model.buffer(), whole.buffer());
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let check = |step_size| StepwiseOptions { step_size, ..StepwiseOptions::default() }.check().map(|_| ());
+    for exponent in [0.5, 1.1, -1.0, f64::NAN] {
+        assert_eq!(check(StepSize::Power { exponent, delay: 0.0 }), Err(OptionError::Exponent));
+    }
+    for delay in [-0.1, f64::NAN, f64::INFINITY, 1e16] {
+        assert_eq!(check(StepSize::Power { exponent: 1.0, delay }), Err(OptionError::Delay));
+    }
+    for eta in [0.0, 1.1, f64::NAN] {
+        assert_eq!(check(StepSize::Constant(eta)), Err(OptionError::StepSize));
+    }
+    assert_eq!(StepwiseOptions { passes: 0, ..Default::default() }.check(), Err(OptionError::Passes));
+    assert_eq!(
+        StepwiseOptions { tolerance: f64::NAN, ..Default::default() }.check(),
+        Err(OptionError::Tolerance)
+    );
+    for exponent in [0.51, 0.7, 1.0] {
+        for delay in [0.0, 2.0, 1e15] {
+            let plan = plan(StepSize::Power { exponent, delay }, 1, 0.0);
+            let steps = [0, 1, 2, 1000, usize::MAX].map(|k| plan.step_size(k));
+            assert!(steps.iter().all(|&eta| eta > 0.0 && eta <= 1.0) && steps.is_sorted_by(|a, b| a >= b));
+        }
+    }
+
+    let counts = rows(2);
+    let bags = Dense::new(FEATURES, &counts).unwrap();
+    let (mut model, mut sums) = mixture(3);
+    let before = model.buffer().to_vec();
+    let mut stepwise = Stepwise::new(plan(StepSize::Constant(0.5), 1, 0.0));
+    for share in [0.0, -1.0, 1.5, 1e-310] {
+        let error = stepwise.step(&mut model, &bags, share, &mut sums).unwrap_err();
+        assert_eq!(error, FitError::Share { iteration: 0, share });
+    }
+    assert!(stepwise.step(&mut model, &bags, f64::NAN, &mut sums).is_err());
+    let none =
+        plan(StepSize::Constant(0.5), 2, 0.0).fit(&mut model, &mut sums, |_| [(bags, 1.0); 0], unobserved);
+    assert_eq!(none, Err(FitError::NoBatch { pass: 0 }));
+    assert_eq!((model.buffer(), stepwise.steps()), (before.as_slice(), 0));
+}
