@@ -20,21 +20,23 @@ macro_rules! logarithms {
             const INTEGERS: $float = 1.0 / $float::EPSILON;
             /// Brings subnormal numbers into the normal range.
             const LIFT: $float = 2.0 / $float::EPSILON;
-            const LIFT_EXPONENT: $float = (MANTISSA + 1) as $float;
+            /// What the exponent field adds to `k`, without and with a lift.
+            const BIASED: $float = INTEGERS + BIAS as $float;
+            const BIASED_AND_LIFTED: $float = BIASED + (MANTISSA + 1) as $float;
 
             /// The parts of a positive finite number: `2ᵏ (1 + f)`.
             #[inline(always)]
             fn split(x: $float) -> ($float, $float) {
                 let is_subnormal = x < $float::MIN_POSITIVE;
                 let lifted = if is_subnormal { x * LIFT } else { x };
-                let lift = if is_subnormal { LIFT_EXPONENT } else { 0.0 };
+                let bias = if is_subnormal { BIASED_AND_LIFTED } else { BIASED };
                 let shifted = lifted.to_bits().wrapping_sub(TWO_THIRDS).wrapping_add(BIAS << MANTISSA);
                 let k = $float::from_bits((shifted >> MANTISSA) | INTEGERS.to_bits());
                 let m = $float::from_bits((shifted & MANTISSA_MASK).wrapping_add(TWO_THIRDS));
-                (k - (INTEGERS + BIAS as $float) - lift, m - 1.0)
+                (k - bias, m - 1.0)
             }
 
-            /// `k ln 2 + ln(1 + f) + low` as a sum: `low` and the result's second part are small.
+            /// `k LN_2_HIGH + ln(1 + f) + low` as a sum: `low` and the result's second part are small.
             #[inline(always)]
             fn join(k: $float, f: $float, low: $float) -> ($float, $float) {
                 let s = f / (2.0 + f);
@@ -44,7 +46,7 @@ macro_rules! logarithms {
                 let k_ln2 = k * LN_2_HIGH; // exact
                 let sum = k_ln2 + f;
                 let lost = f - (sum - k_ln2); // Fast2Sum: k is 0 or k ln 2 is the larger
-                (sum, lost + ((k * LN_2_LOW + low) - bend))
+                (sum, lost + (low - bend))
             }
 
             /// `ln x` as a sum of a number and a small one, for `x` positive and finite.
@@ -53,7 +55,7 @@ macro_rules! logarithms {
             #[inline(always)]
             pub(crate) fn ln_parts(x: $float) -> ($float, $float) {
                 let (k, f) = split(x);
-                join(k, f, 0.0)
+                join(k, f, k * LN_2_LOW)
             }
 
             #[inline(always)]
@@ -70,7 +72,7 @@ macro_rules! logarithms {
                 let (k, f) = split(u);
                 // Within the middle octave `f` is `x` itself, otherwise ln(u + lost) = ln u + lost / u.
                 let (f, low) = if k == 0.0 { (x, 0.0) } else { (f, lost / u) };
-                let (sum, tail) = join(k, f, low);
+                let (sum, tail) = join(k, f, k * LN_2_LOW + low);
                 let y = limits(sum + tail, u);
                 if x == 0.0 { x } else { y } // keeps the sign of zero
             }

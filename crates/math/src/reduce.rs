@@ -1,10 +1,11 @@
 //! Kernels that reduce slices to a number, in one fixed order of operations.
+//!
+//! [`Real::LANES`] running values take the elements in turn; a tree then folds the upper half of the lanes onto
+//! the lower half until one is left. Vectors of any width can follow that order, and none can change it.
 
 use crate::error::same_length;
 use crate::{Kernel, LengthError, Real, dispatch, exp, ln};
 
-/// `combine` over `term(x)`: [`Real::LANES`] running values, then a tree that folds the upper half of the
-/// lanes onto the lower half until one is left.
 #[inline(always)]
 fn reduce<T: Real>(start: T, x: &[T], term: impl Fn(T) -> T, combine: impl Fn(T, T) -> T) -> T {
     let mut lanes = T::lanes();
@@ -47,90 +48,196 @@ fn larger<T: Real>(a: T, b: T) -> T {
     if b > a || b.is_nan() { b } else { a }
 }
 
-struct Sum<'a, T>(&'a [T]);
-
-impl<T: Real> Kernel for Sum<'_, T> {
-    type Output = T;
-    #[inline(always)]
-    fn run(self) -> T {
-        reduce(T::zero(), self.0, |x| x, add)
-    }
+#[inline(always)]
+fn total<T: Real>(x: &[T]) -> T {
+    reduce(T::zero(), x, |x| x, add)
 }
 
-/// `Σ x`.
+#[inline(always)]
+fn largest<T: Real>(x: &[T]) -> T {
+    reduce(T::neg_infinity(), x, |x| x, larger)
+}
+
+/// `e^(x - largest)`, 1 for the largest even if it is ∞.
+#[inline(always)]
+fn relative_exp<T: Real>(x: T, largest: T) -> T {
+    let below = if x == largest { T::zero() } else { x - largest };
+    exp(below)
+}
+
+macro_rules! kernels {
+    ($($kernel:ident($slice:ty $(, $also:ty)?) = |$x:pat_param $(, $y:pat_param)?| $body:expr;)*) => {
+        $(struct $kernel<'a, T>($slice $(, $also)?);
+
+        impl<T: Real> Kernel for $kernel<'_, T> {
+            type Output = T;
+            #[inline(always)]
+            fn run(self) -> T {
+                let $kernel($x $(, $y)?) = self;
+                $body
+            }
+        })*
+    };
+}
+kernels! {
+    Sum(&'a [T]) = |x| total(x);
+    Max(&'a [T]) = |x| largest(x);
+    Dot(&'a [T], &'a [T]) = |x, y| dot_body(x, y);
+    SumXLogX(&'a [T]) = |x| reduce(T::zero(), x, |x| if x == T::zero() { x } else { x * ln(x) }, add);
+    LogSumExp(&'a [T]) = |x| log_sum_exp_body(x);
+    SoftmaxCut(&'a mut [T], T) = |x, cut| softmax_body(x, cut);
+}
+
+#[inline(always)]
+fn dot_body<T: Real>(x: &[T], y: &[T]) -> T {
+    let mut lanes = T::lanes();
+    let lanes = lanes.as_mut();
+    let (x, y) = (x.chunks_exact(T::LANES), y.chunks_exact(T::LANES));
+    let rest = x.remainder().iter().zip(y.remainder());
+    let mut products = T::lanes(); // two short loops, which are unrolled: a longer one keeps its lanes in memory
+    let products = products.as_mut();
+    for (x, y) in x.zip(y) {
+        for ((product, &x), &y) in products.iter_mut().zip(x).zip(y) {
+            *product = x * y;
+        }
+        for (lane, &product) in lanes.iter_mut().zip(&*products) {
+            *lane += product;
+        }
+    }
+    for (lane, (&x, &y)) in lanes.iter_mut().zip(rest) {
+        *lane += x * y;
+    }
+    fold(lanes, add)
+}
+
+#[inline(always)]
+fn log_sum_exp_body<T: Real>(x: &[T]) -> T {
+    let largest = largest(x);
+    if largest == T::neg_infinity() {
+        return largest;
+    }
+    largest + ln(reduce(T::zero(), x, |x| relative_exp(x, largest), add))
+}
+
+#[inline(always)]
+fn softmax_body<T: Real>(x: &mut [T], cut: T) -> T {
+    let largest = largest(x);
+    if largest == T::neg_infinity() {
+        x.fill(T::zero());
+        return largest;
+    }
+    let lowest = if cut > T::zero() || cut.is_nan() { -cut } else { T::zero() };
+    for x in x.iter_mut() {
+        let is_cut = *x - largest < lowest; // false for NaN and for ∞ - ∞
+        *x = if is_cut { T::zero() } else { relative_exp(*x, largest) };
+    }
+    let total = total(x);
+    let inverse = T::one() / total;
+    for x in x {
+        *x *= inverse;
+    }
+    largest + ln(total)
+}
+
+/// `Σ x`. 0 if there is no element.
+///
+/// # Accuracy
+/// `|error| ≤ (⌈n/L⌉ + log2 L) u Σ|x| + O(u²)` with `L` = [`Real::LANES`]: each element meets that many additions.
+///
+/// ```
+/// assert_eq!(countgrid_math::sum(&[1.0_f32, 2.0, 3.5]), 6.5);
+/// ```
+#[must_use]
 pub fn sum<T: Real>(x: &[T]) -> T {
     dispatch(Sum(x))
 }
 
-struct Max<'a, T>(&'a [T]);
-
-impl<T: Real> Kernel for Max<'_, T> {
-    type Output = T;
-    #[inline(always)]
-    fn run(self) -> T {
-        reduce(T::neg_infinity(), self.0, |x| x, larger)
-    }
-}
-
 /// The largest element: -∞ if there is none, NaN if one is NaN.
+///
+/// ```
+/// assert_eq!(countgrid_math::max(&[1.0_f32, -2.0]), 1.0);
+/// ```
+#[must_use]
 pub fn max<T: Real>(x: &[T]) -> T {
     dispatch(Max(x))
 }
 
-struct SumXLogX<'a, T>(&'a [T]);
-
-impl<T: Real> Kernel for SumXLogX<'_, T> {
-    type Output = T;
-    #[inline(always)]
-    fn run(self) -> T {
-        reduce(T::zero(), self.0, |x| if x == T::zero() { x } else { x * ln(x) }, add)
-    }
+/// `Σ x y`. 0 if there is no element.
+///
+/// # Errors
+/// [`LengthError`] if `x` and `y` have different lengths.
+///
+/// # Accuracy
+/// `|error| ≤ (⌈n/L⌉ + log2 L + 1) u Σ|x y| + O(u²)` with `L` = [`Real::LANES`], barring underflow.
+///
+/// ```
+/// assert_eq!(countgrid_math::dot(&[1.0_f32, 2.0], &[3.0, 4.0]), Ok(11.0));
+/// assert!(countgrid_math::dot(&[1.0_f32], &[]).is_err());
+/// ```
+pub fn dot<T: Real>(x: &[T], y: &[T]) -> Result<T, LengthError> {
+    same_length(x.len(), y.len())?;
+    Ok(dispatch(Dot(x, y)))
 }
 
-/// `Σ x ln x` with `0 ln 0 = 0`.
+/// `Σ x ln x` with `0 ln 0 = 0`, in nats: the negative entropy of a distribution. NaN if an element is negative.
+///
+/// # Accuracy
+/// `|error| ≤ (⌈n/L⌉ + log2 L + 3) u Σ|x ln x| + O(u²)` with `L` = [`Real::LANES`], barring underflow.
+///
+/// ```
+/// assert_eq!(countgrid_math::sum_xlogx(&[0.5_f64, 0.0, 0.5]), -core::f64::consts::LN_2);
+/// ```
+#[must_use]
 pub fn sum_xlogx<T: Real>(x: &[T]) -> T {
     dispatch(SumXLogX(x))
 }
 
-/// `Σ x y`.
+/// `ln Σ e^x`, without overflow.
 ///
-/// # Errors
-/// [`LengthError`] if `x` and `y` have different lengths.
-pub fn dot<T: Real>(x: &[T], y: &[T]) -> Result<T, LengthError> {
-    same_length(x.len(), y.len())?;
-    let mut sum = T::zero();
-    for (&x, &y) in x.iter().zip(y) {
-        sum += x * y;
-    }
-    Ok(sum)
-}
-
-/// `ln Σ e^x`.
+/// -∞ if there is no element or all are -∞, ∞ if one is ∞ and none NaN, NaN if one is NaN.
+///
+/// # Accuracy
+/// `|error| ≤ (⌈n/L⌉ + log2 L + 4 + R) u + u |ln Σ e^x| + O(u²)`: what summing costs, and `R`, the largest
+/// distance of an element from the maximum that still counts, at most 104 for `f32` and 746 for `f64` and
+/// times the share of such elements.
+///
+/// ```
+/// let x = [-1000.0_f64, -1000.0];
+/// assert!((countgrid_math::log_sum_exp(&x) - (-1000.0 + 2_f64.ln())).abs() < 1e-12);
+/// ```
+#[must_use]
 pub fn log_sum_exp<T: Real>(x: &[T]) -> T {
-    let max = max(x);
-    if !max.is_finite() {
-        return max;
-    }
-    max + ln(reduce(T::zero(), x, |x| exp(x - max), add))
+    dispatch(LogSumExp(x))
 }
 
-/// `x = e^x / Σ e^x`; returns `ln Σ e^x`.
+/// `x ← e^x / Σ e^x`; returns `ln Σ e^x`, the same bits as [`log_sum_exp`].
+///
+/// -∞ becomes exactly 0. If all elements are -∞, there is no mass to share: all become 0 and the result is -∞.
+/// Elements that are ∞ share the mass equally. If one is NaN, all become NaN, and so does the result.
+///
+/// # Accuracy
+/// Each element is off by at most the relative error of `ln Σ e^x` as an absolute one, plus 3 roundings and
+/// its own distance from the maximum times `u`.
+///
+/// ```
+/// let mut x = [0.0_f64, 0.0, f64::NEG_INFINITY];
+/// assert_eq!(countgrid_math::softmax(&mut x), core::f64::consts::LN_2);
+/// assert_eq!(x, [0.5, 0.5, 0.0]);
+/// ```
 pub fn softmax<T: Real>(x: &mut [T]) -> T {
-    softmax_cut(x, T::infinity())
+    dispatch(SoftmaxCut(x, T::infinity()))
 }
 
-/// [`softmax`] in which elements more than `cut` below the largest become exactly 0.
+/// [`softmax`] in which elements more than `cut` nats below the largest become exactly 0 and do not count.
+///
+/// Of `n` elements at most `n e^-cut` of the mass is dropped. A negative cut counts as 0, which keeps the
+/// largest alone; a NaN cuts nothing.
+///
+/// ```
+/// let mut x = [0.0_f32, -30.0, 0.0];
+/// countgrid_math::softmax_cut(&mut x, 25.0);
+/// assert_eq!(x, [0.5, 0.0, 0.5]);
+/// ```
 pub fn softmax_cut<T: Real>(x: &mut [T], cut: T) -> T {
-    let max = max(x);
-    let floor = -cut;
-    let mut total = T::zero();
-    for x in x.iter_mut() {
-        let below = *x - max;
-        *x = if below < floor { T::zero() } else { exp(below) };
-        total += *x;
-    }
-    for x in x.iter_mut() {
-        *x /= total;
-    }
-    max + ln(total)
+    dispatch(SoftmaxCut(x, cut))
 }
