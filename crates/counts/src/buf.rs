@@ -119,10 +119,14 @@ impl<C: Count> CsrBuf<C> {
     /// Bags become features and features become bags. A counting sort: `O(T + Z + nonzeros)` time and memory.
     ///
     /// # Errors
-    /// [`BagsError::TooManyFeatures`] if there are more than 2³² bags.
+    /// [`BagsError::TooManyFeatures`] if there are more than 2³² bags; [`BagsError::OutOfMemory`] if there is no
+    /// room for a bag per feature, as a header that lies may ask for.
     pub fn transpose(&self) -> Result<Self, BagsError> {
         let mut turned = Self::new(self.len())?;
-        turned.offsets = vec![0; self.features + 1];
+        let mut starts = Vec::new();
+        let len = self.features.checked_add(1).filter(|&len| starts.try_reserve_exact(len).is_ok());
+        starts.resize(len.ok_or(BagsError::OutOfMemory { bags: self.features })?, 0);
+        turned.offsets = starts;
         let starts = &mut turned.offsets;
         for &feature in &self.indices {
             starts[feature as usize + 1] += 1; // in range: features are checked when they come in

@@ -1,6 +1,13 @@
 use core::fmt;
 
 /// Why slices, or entries handed to a builder, are not bags of counts.
+///
+/// ```
+/// use countgrid_counts::{BagsError, Dense};
+/// let error = Dense::new(2, &[1.0, 0.0, 2.0, -3.0]).unwrap_err();
+/// assert_eq!(error, BagsError::Count { bag: 1, feature: 1 });
+/// assert_eq!(error.to_string(), "the count of feature 1 in bag 1 is negative or not finite");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
@@ -27,6 +34,8 @@ pub enum BagsError {
     Count { bag: usize, feature: usize },
     /// A count of zero in a sparse bag, which lists nonzero counts only.
     Zero { bag: usize, feature: usize },
+    /// The allocator refuses so many bags.
+    OutOfMemory { bags: usize },
     /// The counts of one feature in one bag add up to more than their type holds.
     Overflow { bag: usize, feature: usize },
 }
@@ -60,6 +69,7 @@ impl fmt::Display for BagsError {
                     "the count of feature {feature} in bag {bag} is zero; sparse bags list nonzero counts"
                 )
             }
+            Self::OutOfMemory { bags } => write!(f, "no memory for {bags} bags"),
             Self::Overflow { bag, feature } => {
                 write!(f, "the counts of feature {feature} in bag {bag} add up to more than their type holds")
             }

@@ -116,9 +116,12 @@ fn storage_does_not_change_a_bit() {
     assert_eq!(vectors.buffer(), borrowed.buffer());
 
     // Sparse rows of floats hold the same bags.
-    let csr = countgrid_counts::CsrBuf::from_dense(FEATURES, &COUNTS.map(f32::from)).unwrap();
+    let entries: Vec<_> = (0..bags().len()).flat_map(|t| bags().entries(t).collect::<Vec<_>>()).collect();
+    let (indices, counts): (Vec<_>, Vec<_>) = entries.iter().map(|&(z, n)| (z as u32, f32::from(n))).unzip();
+    let mut offsets = vec![0];
+    offsets.extend((0..bags().len()).map(|t| (0..=t).map(|t| bags().entries(t).count()).sum::<usize>()));
     let (mut again, mut sums) = mixture(7);
-    let csr = Csr::new(FEATURES, csr.offsets(), csr.indices(), csr.counts()).unwrap();
+    let csr = Csr::new(FEATURES, &offsets, &indices, &counts).unwrap();
     plan(0.0, 20).fit(&mut again, &csr, &mut sums, unobserved).unwrap();
     assert_eq!(vectors.buffer(), again.buffer());
 }
