@@ -42,7 +42,7 @@ const showLegend = () => {
 const showMixture = (entries) => {
   const shares = new Map();
   let total = 0;
-  for (const { item, share } of entries) {
+  for (const { item, share = 1 } of entries) {
     if (item.label < 0) continue;
     shares.set(item.label, (shares.get(item.label) ?? 0) + share);
     total += share;
@@ -55,7 +55,7 @@ const showMixture = (entries) => {
     `${labels[label].name} ${Math.round(100 * share / total)} percent`).join(", "));
   bar.replaceChildren(...sorted.map(([label, share]) => {
     const piece = element("span", { title: `${labels[label].name}: ${Math.round(100 * share / total)}%` });
-    piece.style.flex = `${share} 0 0`;
+    piece.style.flex = `${100 * share / total} 0 0`; // below 1 in all, flex would leave a gap
     piece.style.background = colourOf(label);
     return piece;
   }));

@@ -10,7 +10,7 @@ const levelScale = (level) => view.fit * 2 ** (level / 4);
 
 const fontSize = (word, level) => {
   const small = Math.min(view.width, view.height) < 480;
-  const size = (small ? 10 : 11) + (small ? 11 : 19) * word.weight;
+  const size = (small ? 10 : 10.5) + (small ? 12 : 22) * word.weight;
   return Math.min(46, size * 2 ** (level / 4 * 0.4));
 };
 
@@ -32,10 +32,10 @@ const layout = (level) => {
   const binsX = Math.max(1, Math.floor(wide / 90)), binsY = Math.max(1, Math.floor(tall / 40));
   const bins = Array.from({ length: binsX * binsY }, () => []);
   const same = new Map(); // places of each text
-  const apart = 230 * 2 ** (level / 4 * 0.3);
+  const apart = 300 * 2 ** (level / 4 * 0.3);
   for (const word of words) {
     const size = fontSize(word, level);
-    const box = { x: word.x * scale, y: word.y * scale * view.ratio, w: widthOf(word) * size / 2 + 4, h: size * 0.56 + 1 };
+    const box = { x: word.x * scale, y: word.y * scale * view.ratio, w: widthOf(word) * size / 2 + 5 + size * 0.2, h: size * 0.66 + 2 };
     if (2 * box.w > wide || 2 * box.h > tall) continue;
     const twins = same.get(word.text) ?? [];
     const near = (other, reachX, reachY) =>
