@@ -165,7 +165,7 @@ fn an_outcome_is_that_of_the_parameters_left() {
 }
 
 #[test]
-fn convergence_is_relative_to_the_objective() {
+fn convergence_watches_free_energy_and_penalty() {
     let (mut model, mut sums) = mixture(3);
     model.pseudocount = 0.1;
     let mut progress = Vec::new();
@@ -181,6 +181,17 @@ fn convergence_is_relative_to_the_objective() {
     assert!(ratio(last).unwrap() <= 1e-3 && before.iter().filter_map(ratio).all(|ratio| ratio > 1e-3));
     assert_eq!(last.objective, last.free_energy + Fit::<Dense<'_, u8>>::penalty(&model));
     assert_ne!(last.objective, last.free_energy);
+}
+
+#[test]
+fn the_tolerance_is_a_share_of_the_objective() {
+    for (free_energies, iterations) in
+        [([1e3, 998.0, 997.5, 997.4], 2), ([0.010, 0.009, 0.0085, 0.008499], 3)]
+    {
+        let (mut script, mut none) = Script::new(&free_energies);
+        let outcome = plan(1e-3, 3).fit(&mut script, &(), &mut none, unobserved).unwrap();
+        assert_eq!((outcome.iterations, outcome.end), (iterations, End::Converged));
+    }
 }
 
 #[test]

@@ -17,6 +17,8 @@ fn tables_are_found_by_name_and_row() {
     assert_eq!((model.table("none"), model.table("c")), (Some(&[][..]), None));
     assert_eq!((model.row("a", 1), model.row("b", 0)), (Some(&[3.0, 4.0, 5.0][..]), Some(&[6.0, 7.0][..])));
     assert_eq!((model.row("a", 2), model.row("a", usize::MAX), model.row("none", 0)), (None, None, None));
+    let thin = TableBuffer::<f32, _, _>::new([Table::new("thin", 2, 0)], []).unwrap();
+    assert_eq!((thin.row("thin", 1), thin.row("thin", 2)), (Some(&[][..]), None));
     let names: Vec<_> = model.tables().map(|(table, elements)| (table.name, elements.len())).collect();
     assert_eq!(names, [("a", 6), ("none", 0), ("b", 2)]);
     model.table_mut("b").unwrap().fill(-1.0);
