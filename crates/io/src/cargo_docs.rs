@@ -24,10 +24,10 @@ const SOURCE: u64 = 4 << 20;
 ///
 /// One document for each documented item or module with at least 20 words, code left out; its title is
 /// `crate: first sentence`. Of each crate the newest version counts, without its tests, benches and examples,
-/// and of equal comments, as macros are prone to, the first. Where there are more than `max_documents`, each
-/// crate gives up to the same number, chosen by a hash of the text. The eight crates with most comments are
-/// labels; a label for each of a hundred would tell nothing. The order is that of crates, files and lines, the
-/// same on every run; in memory are `max_documents` and those of one crate.
+/// and of equal comments, as macros are prone to, the first. No crate gives more than an eighth of
+/// `max_documents`, and where there are still more than those, a hash of the text chooses: a fair sample, the
+/// same on every run. The eight crates with most documents are labels; a label for each of a hundred would tell
+/// nothing. The order is that of crates, files and lines; memory holds a small multiple of `max_documents`.
 ///
 /// # Errors
 /// There is no such folder, or no comment in it.
@@ -63,24 +63,18 @@ pub fn cargo_docs_in(home: &Path, max_documents: usize) -> Result<(Vec<Document>
         return Err(ReadError::new(&root, None, Problem::NoCrates));
     }
     let mut tally = Tally::default();
-    let mut kept: Vec<Kept> = Vec::new();
-    for (name, folder) in crates {
-        let documents = read_crate(&name, &folder, max_documents, &mut tally);
-        if !documents.sample.is_empty() {
-            kept.push(documents);
-            level(&mut kept, max_documents);
-        }
+    let mut sample = Vec::new();
+    let names: Vec<String> = crates.keys().cloned().collect();
+    for (number, (name, folder)) in crates.iter().enumerate() {
+        sample.extend(read_crate(number, name, folder, max_documents.div_ceil(LABELS), &mut tally));
+        shorten(&mut sample, max_documents);
     }
-    kept.truncate(max_documents);
-    if kept.is_empty() {
+    if sample.is_empty() {
         return Err(ReadError::new(&root, None, Problem::NoDocuments { skipped: tally.skipped.total() }));
     }
-    let labels = label(&mut kept);
-    let mut documents = Vec::new();
-    for mut one in kept {
-        one.sample.sort_by_key(|(_, place, _)| *place);
-        documents.extend(one.sample.into_iter().map(|(_, _, document)| document));
-    }
+    sample.sort_by_key(|one| one.place);
+    let labels = label(&mut sample, &names);
+    let documents: Vec<_> = sample.into_iter().map(|one| one.document).collect();
     let summary = Summary {
         path: root,
         format: Format::CargoDocs,
@@ -102,11 +96,11 @@ struct Tally {
     skipped: Skipped,
 }
 
-/// What is kept of a crate.
-struct Kept {
-    name: String,
-    found: usize,                        // documents, kept or not
-    sample: Vec<(u64, usize, Document)>, // by hash of the text, then by place in the crate
+/// A document that may be left out when there are too many.
+struct Candidate {
+    hash: u64,             // of its text: the smallest stay
+    place: (usize, usize), // number of the crate, number in the crate
+    document: Document,
 }
 
 /// The newest version of each crate, by name.
@@ -137,8 +131,8 @@ fn split(folder: &str) -> Option<(String, Version)> {
     })
 }
 
-fn read_crate(name: &str, folder: &Path, max: usize, tally: &mut Tally) -> Kept {
-    let mut kept = Kept { name: name.to_owned(), found: 0, sample: Vec::new() };
+fn read_crate(number: usize, name: &str, folder: &Path, max: usize, tally: &mut Tally) -> Vec<Candidate> {
+    let mut sample = Vec::new();
     let mut seen = HashSet::new();
     let wanted = |entry: &DirEntry| {
         let name = entry.file_name().to_string_lossy();
@@ -173,50 +167,35 @@ fn read_crate(name: &str, folder: &Path, max: usize, tally: &mut Tally) -> Kept 
                 file: Arc::clone(&file),
                 line: comment.line,
             };
-            kept.sample.push((hash, kept.found, document));
-            kept.found += 1;
+            sample.push(Candidate { hash, place: (number, seen.len()), document });
             // So that the memory is bounded, yet sorting is rare.
-            if kept.sample.len() >= max.saturating_mul(2).max(1024) {
-                shorten(&mut kept.sample, max);
+            if sample.len() >= max.saturating_mul(2).max(1024) {
+                shorten(&mut sample, max);
             }
         }
     }
-    shorten(&mut kept.sample, max);
-    kept
+    shorten(&mut sample, max);
+    sample
 }
 
-fn shorten(sample: &mut Vec<(u64, usize, Document)>, length: usize) {
-    sample.sort_by_key(|(hash, place, _)| (*hash, *place));
-    sample.truncate(length);
-}
-
-/// Leaves each crate the same number of documents at most: the largest with which all are no more than `max`,
-/// but one at least.
-fn level(kept: &mut [Kept], max: usize) {
-    let mut sizes: Vec<usize> = kept.iter().map(|one| one.sample.len()).collect();
-    if sizes.iter().sum::<usize>() <= max {
-        return;
+fn shorten(sample: &mut Vec<Candidate>, length: usize) {
+    if sample.len() > length {
+        sample.sort_by_key(|one| (one.hash, one.place));
+        sample.truncate(length);
     }
-    sizes.sort_unstable();
-    let (mut left, mut share) = (max, 0);
-    for (i, &size) in sizes.iter().enumerate() {
-        share = left / (sizes.len() - i);
-        if size > share {
-            break;
-        }
-        left -= size;
-    }
-    kept.iter_mut().for_each(|one| one.sample.truncate(share.max(1)));
 }
 
 /// Labels the documents of the crates that have most; says how many labels there are.
-fn label(kept: &mut [Kept]) -> usize {
-    let mut order: Vec<usize> = (0..kept.len()).collect();
-    order.sort_by_key(|&i| (std::cmp::Reverse(kept[i].found), i));
+fn label(sample: &mut [Candidate], names: &[String]) -> usize {
+    let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
+    sample.iter().for_each(|one| *sizes.entry(one.place.0).or_default() += 1);
+    let mut order: Vec<usize> = sizes.keys().copied().collect();
+    order.sort_by_key(|number| (std::cmp::Reverse(sizes[number]), *number));
     order.truncate(LABELS);
-    for &i in &order {
-        let one = &mut kept[i];
-        one.sample.iter_mut().for_each(|(_, _, document)| document.label = Some(one.name.clone()));
+    for one in sample {
+        if order.contains(&one.place.0) {
+            one.document.label = names.get(one.place.0).cloned();
+        }
     }
     order.len()
 }
@@ -238,42 +217,26 @@ fn hash(text: &str) -> u64 {
 mod tests {
     use super::*;
 
-    fn kept(sizes: &[usize]) -> Vec<Kept> {
-        let document = |i: usize| Document {
-            id: i.to_string(),
+    #[test]
+    fn the_crates_with_most_documents_are_labels() {
+        let document = Document {
+            id: String::new(),
             title: String::new(),
             label: None,
             text: String::new(),
             file: Arc::from(Path::new("")),
             line: 1,
         };
-        let sample = |&n: &usize| (0..n).map(|i| (i as u64, i, document(i))).collect();
-        sizes.iter().map(|n| Kept { name: String::new(), found: *n, sample: sample(n) }).collect()
-    }
-
-    #[test]
-    fn no_crate_has_more_than_its_share() {
-        let cases: [(&[usize], usize, &[usize]); 5] = [
-            (&[5, 1, 9], 20, &[5, 1, 9]),
-            (&[5, 1, 9], 9, &[4, 1, 4]),
-            (&[5, 1, 9], 3, &[1, 1, 1]),
-            (&[5, 1, 9], 2, &[1, 1, 1]), // the list of crates is cut afterwards
-            (&[100, 100], 7, &[3, 3]),
-        ];
-        for (sizes, max, expected) in cases {
-            let mut kept = kept(sizes);
-            level(&mut kept, max);
-            let left: Vec<_> = kept.iter().map(|one| one.sample.len()).collect();
-            assert_eq!(left, expected, "{sizes:?} {max}");
-        }
-    }
-
-    #[test]
-    fn the_most_documented_crates_are_labels() {
-        let mut kept = kept(&[3, 1, 4, 1, 5, 9, 2, 6, 5, 3]);
-        assert_eq!(label(&mut kept), LABELS);
-        let labelled: Vec<_> = kept.iter().map(|one| one.sample[0].2.label.is_some()).collect();
-        assert_eq!(labelled, [true, false, true, false, true, true, true, true, true, true]);
+        let sizes = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3];
+        let places = sizes.iter().enumerate().flat_map(|(number, &n)| (0..n).map(move |i| (number, i)));
+        let mut sample: Vec<_> =
+            places.map(|place| Candidate { hash: 0, place, document: document.clone() }).collect();
+        let names = sizes.map(|n| n.to_string());
+        assert_eq!(label(&mut sample, &names), LABELS);
+        let labels = sample.iter().filter_map(|one| one.document.label.as_deref());
+        let labelled: std::collections::BTreeSet<_> = labels.collect();
+        assert_eq!(labelled, ["3", "4", "5", "9", "2", "6"].into());
+        assert!(sample.iter().all(|one| one.document.label.is_some() != [1, 3].contains(&one.place.0)));
     }
 
     #[test]

@@ -78,6 +78,9 @@ const ID: &[&str] = &[
     "name",
 ];
 
+/// Words of the longest name of a column that is taken for one.
+const NAME_WORDS: usize = 3;
+
 /// Roles with the names of their columns.
 pub(crate) type Named = Vec<(&'static str, String)>;
 
@@ -113,8 +116,13 @@ impl Roles {
                 (0..plain.len()).find(|i| !taken.contains(i) && matches(&plain[*i]))
             };
             let exact = |name: &&str| first(&|column| column == *name);
-            // `review_text`, `short_description`
-            let last = |name: &&str| first(&|column| column.rsplit('_').next() == Some(*name));
+            // `review_text`, `short description`; more words are hardly a name.
+            let last = |name: &&str| {
+                first(&|column| {
+                    let mut words = column.rsplit('_');
+                    words.next() == Some(*name) && words.count() < NAME_WORDS
+                })
+            };
             let found = found
                 .or_else(|| known.iter().find_map(exact))
                 .or_else(|| if loose { known.iter().find_map(last) } else { None });
@@ -136,6 +144,13 @@ impl Roles {
         let named = |(role, i): (_, Option<usize>)| Some((role, names.get(i?)?.clone()));
         roles.into_iter().filter_map(named).collect()
     }
+}
+
+/// Whether these look like the names of columns, not like a sentence with commas.
+pub(crate) fn look_like_names(names: &[String]) -> bool {
+    names.iter().all(|name| {
+        (1..=NAME_WORDS).contains(&plain(name).split('_').filter(|word| !word.is_empty()).count())
+    })
 }
 
 /// The column of that name, or else the one that differs from it in case alone.

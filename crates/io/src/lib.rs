@@ -9,6 +9,9 @@ mod document;
 mod docword;
 mod error;
 mod folder;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod jsonl;
 mod model;
 mod model_error;

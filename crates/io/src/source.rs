@@ -114,24 +114,22 @@ pub(crate) const HEAD: usize = 8192;
 impl Source {
     /// Opens a file; gzip is told by its first two bytes, not by the name.
     pub(crate) fn open(path: &Path, budget: &Budget) -> Result<Self, ReadError> {
-        let refuse = |error| ReadError::new(path, None, problem_of(error));
-        let mut source =
-            Self::new(BufReader::new(File::open(path).map_err(refuse)?), budget).map_err(refuse)?;
-        let mut head = Vec::new();
-        source.rest.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(refuse)?;
-        source.head = head;
-        Ok(source)
+        let file = File::open(path).map_err(Problem::Unreadable);
+        let source = file.and_then(|file| Self::from_reader(BufReader::new(file), budget));
+        source.map_err(|problem| ReadError::new(path, None, problem))
     }
 
-    fn new(mut raw: impl BufRead + 'static, budget: &Budget) -> io::Result<Self> {
-        let gzip = raw.fill_buf()?.starts_with(&[0x1f, 0x8b]);
+    pub(crate) fn from_reader(mut raw: impl BufRead + 'static, budget: &Budget) -> Result<Self, Problem> {
+        let gzip = raw.fill_buf().map_err(Problem::Unreadable)?.starts_with(&[0x1f, 0x8b]);
         let budget = budget.clone();
-        let rest: Box<dyn BufRead> = if gzip {
+        let mut rest: Box<dyn BufRead> = if gzip {
             Box::new(BufReader::new(Metered { inner: Gunzip(MultiGzDecoder::new(raw)), budget }))
         } else {
             Box::new(BufReader::new(Metered { inner: raw, budget }))
         };
-        Ok(Self { head: Vec::new(), gzip, rest })
+        let mut head = Vec::new();
+        rest.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(problem_of)?;
+        Ok(Self { head, gzip, rest })
     }
 
     /// Everything, from the first byte.

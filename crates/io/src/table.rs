@@ -32,7 +32,7 @@ impl Table {
 
 /// Reads a table whose first line names the columns; `file` is its name in messages.
 ///
-/// Empty lines are passed over. A field of a CSV file that is in quotes may go on over several lines. Where a
+/// Lines of white space are passed over. A field of a CSV file that is in quotes may go on over several lines. Where a
 /// title is missing the text's first words serve, where an id is missing the number of the document.
 ///
 /// # Errors

@@ -35,20 +35,26 @@ fn the_newest_version_of_each_crate() {
 }
 
 #[test]
-fn more_than_wanted_are_shared_among_the_crates() {
+fn a_fair_sample_where_there_are_too_many() {
     let home = tempfile::tempdir().unwrap();
-    for (name, n) in [("ants", 50), ("bees", 2), ("cows", 50)] {
-        let source: String = (0..n).map(|i| comment("///", &format!("{name}{i}x")) + "fn a() {}\n").collect();
-        put(home.path(), &format!("{name}-1.0.0/src/lib.rs"), &source);
+    for crate_number in 0..20 {
+        // One crate is large, the others have ten comments each.
+        let n = if crate_number == 7 { 1000 } else { 10 };
+        let one = |i| comment("///", &format!("c{crate_number}n{i}x")) + "fn a() {}\n";
+        let source: String = (0..n).map(one).collect();
+        put(home.path(), &format!("c{crate_number:02}-1.0.0/src/lib.rs"), &source);
     }
-    let (documents, _) = cargo_docs_in(home.path(), 20).unwrap();
-    let of = |name: &str| documents.iter().filter(|document| document.id.starts_with(name)).count();
-    assert_eq!((of("ants"), of("bees"), of("cows")), (9, 2, 9));
-    let ants: Vec<_> = documents.iter().map(|document| document.line).take(9).collect();
-    assert!(ants.is_sorted(), "{ants:?}");
-    assert_eq!(documents, cargo_docs_in(home.path(), 20).unwrap().0);
-    let (two, _) = cargo_docs_in(home.path(), 2).unwrap();
-    assert_eq!(two.len(), 2);
+    let (all, _) = cargo_docs_in(home.path(), 10_000).unwrap();
+    assert_eq!(all.len(), 1190);
+    let (documents, summary) = cargo_docs_in(home.path(), 80).unwrap();
+    assert_eq!((documents.len(), summary.labels), (80, 8));
+    // An eighth at most, though it has five sixths of all.
+    let large = documents.iter().filter(|document| document.id.starts_with("c07")).count();
+    assert!((1..=10).contains(&large), "{large}");
+    let order: Vec<_> = documents.iter().map(|document| (&document.file, document.line)).collect();
+    assert!(order.is_sorted(), "{order:?}");
+    assert!(documents.iter().all(|document| all.iter().any(|other| other.id == document.id)));
+    assert_eq!(documents, cargo_docs_in(home.path(), 80).unwrap().0);
 }
 
 #[test]

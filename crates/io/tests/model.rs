@@ -238,6 +238,8 @@ fn bits(data: &TableData) -> Vec<u64> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))] // each is flushed to disk twice
+
     #[test]
     fn any_model_comes_back_to_the_bit(
         tables in prop::collection::btree_map(".{0,8}", any_table(), 0..5),

@@ -1,10 +1,13 @@
 //! Real data sets, read as a user would name them. Each test says so and passes when the data is not there.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use countgrid_io::{DataSet, Document, Format, ReadOptions, Summary, Table, read};
+use common::documents;
+use countgrid_io::{Document, Format, ReadOptions, Table, read};
 
 fn data(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
@@ -14,13 +17,6 @@ fn data(name: &str) -> Option<PathBuf> {
     // The harness captures what the print macros write, but not this.
     let _ = writeln!(std::io::stderr(), "SKIPPED: no {}", path.display());
     None
-}
-
-fn documents(path: &Path) -> (Vec<Document>, Summary) {
-    match read(path, &ReadOptions::default()).unwrap() {
-        (DataSet::Documents(documents), summary) => (documents, summary),
-        (DataSet::Counts(_), _) => panic!("counts, not documents"),
-    }
 }
 
 fn labels(documents: &[Document]) -> BTreeMap<&str, usize> {

@@ -1,0 +1,224 @@
+//! Bodies of the fuzz targets, kept here so that a test on stable can replay their inputs.
+//!
+//! Each returns whether the input was accepted. What is accepted keeps the promises of its type and survives
+//! being written and read again; what is refused is refused with a line and a remedy.
+
+use std::io::{Cursor, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::columns::Columns;
+use crate::document::Document;
+use crate::docword::{self, Counts};
+use crate::error::{Problem, ReadError};
+use crate::source::{Budget, Limits, Source};
+use crate::table::Table;
+use crate::{jsonl, model, table as tables};
+
+const FILE: &str = "input";
+const LIMITS: Limits = Limits { record_bytes: 1 << 10, total_bytes: 1 << 16 };
+
+/// Any bytes as a table; the first says how its fields are told apart.
+///
+/// # Panics
+/// If a promise is broken.
+pub fn table(data: &[u8]) -> bool {
+    let Some((&kind, bytes)) = data.split_first() else { return false };
+    let table = [Table::Comma, Table::Semicolon, Table::Tab][usize::from(kind) % 3];
+    let read =
+        |bytes: &[u8]| tables::read(bytes, &Arc::from(Path::new(FILE)), table, &Columns::default(), &LIMITS);
+    let documents = match read(bytes) {
+        Ok((documents, _)) => documents,
+        Err(error) => return refused(&error, bytes),
+    };
+    check(&documents, bytes);
+    let mut again = b"text\n".to_vec();
+    for document in &documents {
+        match table {
+            // A line of white space would be an empty line; the second field makes it a record.
+            Table::Tab => writeln!(again, "{}", document.text.trim_end_matches('\r')),
+            _ => writeln!(again, "\"{}\"", document.text.replace('"', "\"\"")),
+        }
+        .unwrap_or_default();
+    }
+    // A carriage return at the end of a line belongs to the line end, when it is read again.
+    let texts = |documents: &[Document]| -> Vec<String> {
+        let texts = documents.iter().map(|document| document.text.replace('\r', ""));
+        texts.filter(|text| table != Table::Tab || !text.trim().is_empty()).collect()
+    };
+    if texts(&documents).is_empty() || again.len() > 1 << 15 {
+        return true;
+    }
+    match read(&again) {
+        Ok((found, _)) => assert_eq!(texts(&found), texts(&documents)),
+        // Quotes are twice as long as they were.
+        Err(error) => assert!(matches!(error.problem(), Problem::TooLong { .. }), "{error}"),
+    }
+    true
+}
+
+/// Any bytes as JSON lines.
+///
+/// # Panics
+/// If a promise is broken.
+pub fn jsonl(data: &[u8]) -> bool {
+    let read = |bytes: &[u8]| jsonl::read(bytes, &Arc::from(Path::new(FILE)), &Columns::default(), &LIMITS);
+    let documents = match read(data) {
+        Ok((documents, _)) => documents,
+        Err(error) => return refused(&error, data),
+    };
+    check(&documents, data);
+    let line = |document: &Document| {
+        let Document { id, title, label, text, .. } = document;
+        serde_json::json!({ "id": id, "title": title, "label": label, "text": text }).to_string()
+    };
+    let again = documents.iter().map(line).collect::<Vec<_>>().join("\n");
+    match read(again.as_bytes()) {
+        Ok((found, _)) => {
+            let plain = |documents: &[Document]| -> Vec<_> {
+                let fields = |d: &Document| (d.id.clone(), d.label.clone(), d.text.clone());
+                documents.iter().map(fields).collect()
+            };
+            assert_eq!(plain(&found), plain(&documents));
+        }
+        Err(error) => assert!(matches!(error.problem(), Problem::TooLong { .. }), "{error}"),
+    }
+    true
+}
+
+/// A vocabulary, a zero byte, and docword counts; without the zero byte the vocabulary has three words.
+///
+/// # Panics
+/// If a promise is broken.
+pub fn docword(data: &[u8]) -> bool {
+    let (words, bytes) = match data.iter().position(|&byte| byte == 0) {
+        Some(end) => (&data[..end], &data[end + 1..]),
+        None => (b"ant\nbee\ncow\n".as_slice(), data),
+    };
+    let read = |words: &[u8], bytes: &[u8]| {
+        docword::read(bytes, Path::new(FILE), words, Path::new("words"), &LIMITS)
+    };
+    let counts = match read(words, bytes) {
+        Ok(counts) => counts,
+        Err(error) => {
+            let at_fault = if error.file() == Path::new(FILE) { bytes } else { words };
+            return refused(&error, at_fault);
+        }
+    };
+    let Counts { vocabulary, offsets, features, counts: values, names } = &counts;
+    assert!(offsets.len() <= bytes.len() + 1, "memory is bounded by what was read");
+    assert_eq!((offsets.first(), offsets.last()), (Some(&0), Some(&features.len())));
+    assert!(offsets.is_sorted() && names.len() + 1 == offsets.len());
+    assert_eq!(features.len(), values.len());
+    assert!(features.iter().all(|&feature| (feature as usize) < vocabulary.len()));
+    assert!(values.iter().all(|&count| count > 0.0 && count.is_finite()));
+    let mut again = format!("{}\n{}\n{}\n", names.len(), vocabulary.len(), features.len());
+    for (bag, ends) in offsets.windows(2).enumerate() {
+        assert!(features[ends[0]..ends[1]].is_sorted_by(|a, b| a < b));
+        for i in ends[0]..ends[1] {
+            again += &format!("{} {} {}\n", bag + 1, features[i] + 1, values[i]);
+        }
+    }
+    // Documents without entries are believed up to the number of bytes, which may be fewer now.
+    again += &"\n".repeat(bytes.len());
+    assert_eq!(read(words, again.as_bytes()).ok().as_ref(), Some(&counts));
+    true
+}
+
+/// Any bytes as a file that may be compressed: never more than the limit, and what was compressed comes back.
+///
+/// # Panics
+/// If a promise is broken.
+pub fn gzip(data: &[u8]) -> bool {
+    let read = |bytes: &[u8]| -> Result<(bool, Vec<u8>), Problem> {
+        let budget = Budget::new(LIMITS.total_bytes);
+        let mut found = Vec::new();
+        let source = Source::from_reader(Cursor::new(bytes.to_vec()), &budget)?;
+        let gzip = source.gzip;
+        source.reader().read_to_end(&mut found).map_err(crate::source::problem_of)?;
+        assert_eq!(budget.used(), found.len() as u64);
+        assert!(found.len() as u64 <= LIMITS.total_bytes);
+        Ok((gzip, found))
+    };
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    let packed = encoder.write_all(data).and_then(|()| encoder.finish()).unwrap_or_default();
+    if data.len() as u64 <= LIMITS.total_bytes {
+        assert!(read(&packed).is_ok_and(|(gzip, found)| gzip && found == data));
+    }
+    // Cut short anywhere, here at a place that the input chooses, it is an error of its own kind.
+    let cut = 2 + data.first().map_or(0, |&byte| usize::from(byte)) % (packed.len() - 2);
+    assert!(matches!(read(&packed[..cut]), Err(Problem::TruncatedGzip | Problem::TooMuch { .. })));
+    match read(data) {
+        Ok((gzip, found)) => {
+            assert!(gzip || found == data);
+            true
+        }
+        Err(Problem::TruncatedGzip | Problem::DamagedGzip { .. } | Problem::TooMuch { .. }) => false,
+        Err(problem) => panic!("{problem}"),
+    }
+}
+
+/// Any bytes as a model file.
+///
+/// # Panics
+/// If a promise is broken.
+pub fn model(data: &[u8]) -> bool {
+    let model = match model::read(data, data.len() as u64) {
+        Ok(model) => model,
+        Err(problem) => {
+            assert!(!problem.to_string().is_empty());
+            return false;
+        }
+    };
+    let bytes: usize = model.tables.iter().map(|table| table.data.len()).sum();
+    assert!(bytes <= data.len(), "memory is bounded by the file");
+    for table in &model.tables {
+        assert_eq!(table.shape.iter().product::<usize>(), table.data.len());
+    }
+    let again = model::to_bytes(&model);
+    let again = again.ok().map(|bytes| (model::read(bytes.as_slice(), bytes.len() as u64).ok(), bytes));
+    let Some((Some(found), bytes)) = again else { panic!("what was read can be written and read again") };
+    assert_eq!(found.metadata, model.metadata);
+    assert!(model.tables.iter().all(|table| found.table(&table.name) == Some(table)));
+    assert!(model::to_bytes(&found).is_ok_and(|twice| twice == bytes), "equal models give equal bytes");
+    true
+}
+
+/// Documents keep their promises.
+fn check(documents: &[Document], bytes: &[u8]) {
+    assert!(!documents.is_empty());
+    let lines = lines(bytes);
+    assert!(documents.iter().all(|document| (1..=lines).contains(&document.line)));
+    assert!(documents.is_sorted_by(|a, b| a.line < b.line));
+    assert!(documents.iter().all(|document| document.text.len() <= LIMITS.record_bytes));
+    assert!(documents.iter().all(|document| !document.id.is_empty()));
+}
+
+/// Errors name the file, a line of it, and the remedy. Always false.
+fn refused(error: &ReadError, bytes: &[u8]) -> bool {
+    let message = error.to_string();
+    assert!(
+        message.starts_with(&error.file().display().to_string()) && message.contains("\nremedy: "),
+        "{message}"
+    );
+    assert_eq!(message.lines().count(), 2, "{message}");
+    match error.line() {
+        Some(line) => assert!((1..=lines(bytes)).contains(&line), "{message}"),
+        None => assert!(
+            matches!(
+                error.problem(),
+                Problem::Empty | Problem::NoDocuments { .. } | Problem::VocabularyLength { .. }
+            ),
+            "{message}"
+        ),
+    }
+    false
+}
+
+fn lines(bytes: &[u8]) -> u64 {
+    let ends = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
+    ends + u64::from(bytes.last().is_some_and(|&byte| byte != b'\n'))
+}

@@ -1,0 +1,205 @@
+//! UCI counts: what is read, and every way in which a header can lie.
+
+mod common;
+
+use common::{counts, folder, gzip, refusal};
+use countgrid_io::{Counts, ReadOptions, read_docword};
+use proptest::prelude::*;
+
+const WORDS: &[u8] = b"ant\nbee\ncow\n";
+
+/// What is said to these counts, with a vocabulary of three words beside them.
+fn says(docword: &str) -> String {
+    let folder = folder(&[("docword.a.txt", docword.as_bytes()), ("vocab.a.txt", WORDS)]);
+    refusal(folder.path(), "docword.a.txt", &ReadOptions::default())
+}
+
+#[test]
+fn counts_with_the_vocabulary_beside_them() {
+    // Unordered, blanks at will, an explicit zero, a fraction, empty documents in the middle and at the end.
+    let docword = "4\n3\n5\n3 1 2\n1 3 1\n 1  1 4 \n1 2 0\n3 2 0.5\n\n";
+    let expected = Counts {
+        vocabulary: ["ant", "bee", "cow"].map(str::to_owned).into(),
+        offsets: vec![0, 2, 2, 4, 4],
+        features: vec![0, 2, 0, 1],
+        counts: vec![4.0, 1.0, 2.0, 0.5],
+        names: ["1", "2", "3", "4"].map(str::to_owned).into(),
+    };
+    let (bytes, packed) = (docword.as_bytes(), gzip(docword.as_bytes()));
+    let words = gzip(WORDS);
+    for files in [
+        [("docword.a.txt", bytes), ("vocab.a.txt", WORDS)],
+        [("docword.a.txt.gz", &packed), ("vocab.a.txt", WORDS)],
+        [("docword.a.txt.gz", &packed), ("vocab.a.txt.gz", &words)],
+        [("docword.txt", bytes), ("vocab.txt", WORDS)],
+        [("counts", bytes), ("vocab.txt", WORDS)], // told by its first lines
+    ] {
+        let folder = folder(&files);
+        let (found, summary) = counts(&folder.path().join(files[0].0));
+        assert_eq!(found, expected);
+        assert_eq!((summary.files, summary.documents), (2, 4));
+        assert_eq!(summary.gzip, files[0].0.ends_with(".gz"));
+    }
+}
+
+#[test]
+fn a_folder_with_counts_and_vocabulary() {
+    let folder =
+        folder(&[("docword.a.txt", b"1\n3\n1\n1 3 7\n"), ("vocab.a.txt", WORDS), ("README.txt", b"Counts.")]);
+    let (found, _) = counts(folder.path());
+    assert_eq!((found.features, found.counts), (vec![2], vec![7.0]));
+}
+
+#[test]
+fn a_vocabulary_that_is_named() {
+    let folder = folder(&[("docword.a.txt", b"1\n3\n1\n1 3 7\n"), ("b/words", WORDS)]);
+    let options = ReadOptions { vocabulary: Some(folder.path().join("b/words")), ..ReadOptions::default() };
+    assert!(countgrid_io::read(folder.path().join("docword.a.txt"), &options).is_ok());
+    assert_eq!(
+        refusal(folder.path(), "docword.a.txt", &ReadOptions::default()),
+        "~/docword.a.txt: no vocabulary; `vocab.a.txt` is expected beside the counts\n\
+         remedy: put it there, or name the file (--vocabulary); one word per line"
+    );
+}
+
+#[test]
+fn a_header_that_is_none() {
+    let remedy =
+        "remedy: a docword file begins with three lines: the numbers of documents, of words and of entries";
+    for (docword, line, what, found) in [
+        ("a\n3\n1\n", 1, "the number of documents", "a"),
+        ("1 3 1\n", 1, "the number of documents", "1 3 1"),
+        ("1\n-3\n1\n", 2, "the number of words", "-3"),
+        ("1\n3\n1e3\n", 3, "the number of entries", "1e3"),
+        ("1\n3\n99999999999999999999\n", 3, "the number of entries", "99999999999999999999"),
+        ("1\n3\n", 2, "the number of entries", "end of file"),
+    ] {
+        assert_eq!(
+            says(docword),
+            format!(
+                "~/docword.a.txt, line {line}: {what} is expected alone on this line, found `{found}`\n{remedy}"
+            )
+        );
+    }
+}
+
+#[test]
+fn a_header_that_lies_about_the_entries() {
+    let remedy =
+        "remedy: the file is cut short or its third line is wrong: fetch it again, or mend that line";
+    assert_eq!(
+        says("2\n3\n3\n1 1 1\n2 2 1\n"),
+        format!("~/docword.a.txt, line 5: the header says 3 entries, the file ends after 2\n{remedy}")
+    );
+    assert_eq!(
+        says("2\n3\n1\n1 1 1\n2 2 1\n"),
+        format!("~/docword.a.txt, line 5: the header says 1 entries, here is one more\n{remedy}")
+    );
+    assert!(
+        says("2\n3\n1000000000000000\n1 1 1\n").contains("line 4: the header says 1000000000000000 entries")
+    );
+}
+
+#[test]
+fn a_header_that_lies_about_documents_and_words() {
+    let remedy = "remedy: documents and words are numbered from 1; mend the line or the header";
+    for (entry, wrong) in [
+        ("3 1 1", "document 3 is not in 1..=2"),
+        ("0 1 1", "document 0 is not in 1..=2"),
+        ("1 4 1", "word 4 is not in 1..=3"),
+        ("1 0 1", "word 0 is not in 1..=3"),
+    ] {
+        assert_eq!(
+            says(&format!("2\n3\n1\n{entry}\n")),
+            format!("~/docword.a.txt, line 4: {wrong}, the range the header gives\n{remedy}")
+        );
+    }
+    assert_eq!(
+        says("1000000000000000\n3\n1\n2 1 1\n"),
+        "~/docword.a.txt, line 1: the header claims 1000000000000000 documents, the entries end at document 2\n\
+         remedy: mend the first line: the number of documents"
+    );
+    let folder = folder(&[("docword.a.txt", b"1\n1000000000000000\n1\n1 1 1\n"), ("vocab.a.txt", WORDS)]);
+    assert_eq!(
+        refusal(folder.path(), "docword.a.txt", &ReadOptions::default()),
+        "~/vocab.a.txt: 3 words, but the header of ~/docword.a.txt says 1000000000000000\n\
+         remedy: name the vocabulary that belongs to the counts (--vocabulary); one word per line"
+    );
+}
+
+#[test]
+fn counts_that_are_none() {
+    let remedy = "remedy: mend the line; a count is how often the word occurs in the document";
+    for count in ["-1", "nan", "NaN", "inf", "-inf", "1e999", "many", "0x10"] {
+        assert_eq!(
+            says(&format!("2\n3\n1\n1 1 {count}\n")),
+            format!(
+                "~/docword.a.txt, line 4: count `{count}` is not a finite number, zero or above\n{remedy}"
+            )
+        );
+    }
+}
+
+#[test]
+fn lines_that_are_no_entries() {
+    let remedy = "remedy: mend the line: three numbers, numbered from 1, separated by blanks";
+    for entry in ["1 1", "1 1 1 1", "one 1 1", "1,1,1", "1.5 1 1", "-1 1 1"] {
+        assert_eq!(
+            says(&format!("2\n3\n1\n{entry}\n")),
+            format!("~/docword.a.txt, line 4: `document word count` is expected, found `{entry}`\n{remedy}")
+        );
+    }
+    let message = says("2\n3\n2\n1 1 1\n\n2 1 1\n");
+    assert!(message.starts_with("~/docword.a.txt, line 6: `document word count` is expected"), "{message}");
+}
+
+#[test]
+fn an_entry_that_comes_twice() {
+    assert_eq!(
+        says("2\n3\n3\n2 1 1\n1 1 5\n2 1 3\n"),
+        "~/docword.a.txt, line 6: document 2 has word 1 a second time, first on line 4\n\
+         remedy: add the counts up on one line"
+    );
+}
+
+#[test]
+fn vocabularies_that_are_none() {
+    let says = |words: &[u8]| {
+        let folder = folder(&[("docword.a.txt", b"1\n3\n1\n1 1 1\n"), ("vocab.a.txt", words)]);
+        refusal(folder.path(), "docword.a.txt", &ReadOptions::default())
+    };
+    assert!(says(b"").starts_with("~/vocab.a.txt: empty, there is nothing to read\n"));
+    assert_eq!(
+        says(b"ant\n\ncow\n"),
+        "~/vocab.a.txt, line 2: an empty line where a word is expected\n\
+         remedy: one word per line, in the order of the word numbers"
+    );
+    assert!(says(b"ant\nb\xe9e\ncow\n").starts_with("~/vocab.a.txt, line 2: not UTF-8 at byte 5\n"));
+}
+
+proptest! {
+    /// Whatever the order of the entries, the bags are the same.
+    #[test]
+    fn any_bags_come_back(
+        bags in prop::collection::vec(prop::collection::btree_map(0u32..3, 1u32..1000, 0..=3), 0..20),
+        seed in any::<u64>(),
+    ) {
+        let mut entries = Vec::new();
+        for (bag, counts) in bags.iter().enumerate() {
+            entries.extend(counts.iter().map(|(word, count)| (bag, *word, *count)));
+        }
+        let mut shuffled = entries.clone();
+        shuffled.sort_by_key(|(bag, word, _)| (*bag as u64 * 3 + u64::from(*word) + 1).wrapping_mul(seed | 1));
+        let mut docword = format!("{}\n3\n{}\n", bags.len(), entries.len());
+        for (bag, word, count) in shuffled {
+            docword += &format!("{} {} {count}\n", bag + 1, word + 1);
+        }
+        let counts = read_docword(docword.as_bytes(), "docword.txt", WORDS, "vocab.txt").unwrap();
+        prop_assert_eq!(counts.names.len(), bags.len());
+        let mut found = Vec::new();
+        for (bag, row) in counts.offsets.windows(2).enumerate() {
+            found.extend((row[0]..row[1]).map(|i| (bag, counts.features[i], counts.counts[i] as u32)));
+        }
+        prop_assert_eq!(found, entries);
+    }
+}
