@@ -1,0 +1,42 @@
+"""Questions about the workspace's packages, answered from `cargo metadata` on standard input.
+
+    packages.py bare    one line per crate that promises to do without std and an allocator: its name and
+                        the features that switch models on
+    packages.py msrv    fails if a package of the workspace, or anything it depends on, asks for a newer
+                        compiler than the workspace states
+"""
+
+import json
+import sys
+
+metadata = json.load(sys.stdin)
+packages = {package["id"]: package for package in metadata["packages"]}
+members = [packages[name] for name in metadata["workspace_members"]]
+
+
+def bare():
+    for package in members:
+        if "no-std::no-alloc" in package["categories"]:
+            models = [name for name, parts in package["features"].items() if f"dep:countgrid-{name}" in parts]
+            print(package["name"], ",".join(models))
+
+
+def version(text):
+    return tuple(int(part) for part in text.split("."))[:2]
+
+
+def msrv():
+    (stated,) = {package["rust_version"] for package in members}
+    rising = sorted(packages.values(), key=lambda package: package["name"])
+    newer = [
+        f"{package['name']} {package['version']} asks for {package['rust_version']}"
+        for package in rising
+        if package["rust_version"] and version(package["rust_version"]) > version(stated)
+    ]
+    silent = sum(package["rust_version"] is None for package in rising)
+    print(f"{len(rising)} packages, stated version {stated}, {silent} state none of their own")
+    if newer:
+        sys.exit("\n".join(newer))
+
+
+{"bare": bare, "msrv": msrv}[sys.argv[1]]()
