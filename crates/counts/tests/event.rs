@@ -286,6 +286,9 @@ fn what_cannot_be_added_or_estimated_changes_nothing() {
     assert_eq!(law.maximize(&[3.0, 3.0, 3.0]), Err(EventError::Statistics { name: "second moment" }));
     assert_eq!(law.maximize(&[1.0, f64::NAN, 1.0]), Err(EventError::Statistics { name: "first moment" }));
     assert_eq!(law, Gaussian::new(0.5, 2.0).unwrap());
+    let mut sums = [0.0; 3];
+    law.accumulate(1e200, 0.0, &mut sums).unwrap(); // no weight, although the square overflows
+    assert_eq!(sums, [0.0; 3]);
 
     let mut law = Multinomial::new([0.5, 0.5]).unwrap();
     let mut n = [0.0; 2];
