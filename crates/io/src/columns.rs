@@ -17,66 +17,13 @@ pub struct Columns {
 }
 
 // The most telling names first; a column has one role, given in the order text, title, label, id.
-const TEXT: &[&str] = &[
-    "text",
-    "body",
-    "content",
-    "contents",
-    "abstract",
-    "document",
-    "doc",
-    "full_text",
-    "fulltext",
-    "definition",
-    "description",
-    "sentence",
-    "sentences",
-    "paragraph",
-    "passage",
-    "article",
-    "review",
-    "comment",
-    "message",
-    "post",
-    "tweet",
-    "summary",
-    "quote",
-    "question",
-];
-const TITLE: &[&str] = &["title", "subject", "headline", "heading", "caption", "name", "word", "term"];
-const LABEL: &[&str] = &[
-    "label",
-    "labels",
-    "class",
-    "category",
-    "categories",
-    "target",
-    "topic",
-    "group",
-    "newsgroup",
-    "genre",
-    "section",
-    "sentiment",
-    "tag",
-];
-const ID: &[&str] = &[
-    "id",
-    "doc_id",
-    "docid",
-    "document_id",
-    "uid",
-    "uuid",
-    "guid",
-    "key",
-    "url",
-    "uri",
-    "link",
-    "doi",
-    "path",
-    "file",
-    "filename",
-    "name",
-];
+const TEXT: &str = "text body content contents abstract document doc full_text fulltext definition description \
+                    sentence sentences paragraph passage article review comment message post tweet summary quote \
+                    question";
+const TITLE: &str = "title subject headline heading caption name word term";
+const LABEL: &str =
+    "label labels class category categories target topic group newsgroup genre section sentiment tag";
+const ID: &str = "id doc_id docid document_id uid uuid guid key url uri link doi path file filename name";
 
 /// Words of the longest name of a column that is taken for one.
 const NAME_WORDS: usize = 3;
@@ -111,29 +58,18 @@ impl Roles {
 
         let plain: Vec<String> = names.iter().map(|name| plain(name)).collect();
         let mut taken: Vec<usize> = [text, title, label, id].into_iter().flatten().collect();
-        let mut usual = |found: Option<usize>, known: &[&str], loose: bool| {
-            let first = |matches: &dyn Fn(&str) -> bool| {
-                (0..plain.len()).find(|i| !taken.contains(i) && matches(&plain[*i]))
-            };
-            let exact = |name: &&str| first(&|column| column == *name);
-            // `review_text`, `short description`; more words are hardly a name.
-            let last = |name: &&str| {
-                first(&|column| {
-                    let mut words = column.rsplit('_');
-                    words.next() == Some(*name) && words.count() < NAME_WORDS
-                })
-            };
-            let found = found
-                .or_else(|| known.iter().find_map(exact))
-                .or_else(|| if loose { known.iter().find_map(last) } else { None });
+        let mut usual = |found: Option<usize>, known: &str, same: fn(&str, &str) -> bool| {
+            let free = |name| (0..plain.len()).find(|i| !taken.contains(i) && same(&plain[*i], name));
+            let found = found.or_else(|| known.split(' ').find_map(free));
             taken.extend(found);
             found
         };
-        let text =
-            usual(text, TEXT, true).ok_or_else(|| Problem::NoTextColumn { columns: names.to_vec() })?;
-        let title = usual(title, TITLE, false);
-        let label = usual(label, LABEL, false);
-        let id = usual(id, ID, false);
+        let exact = |column: &str, name: &str| column == name;
+        let text = usual(text, TEXT, exact).or_else(|| usual(None, TEXT, ends_with));
+        let text = text.ok_or_else(|| Problem::NoTextColumn { columns: names.to_vec() })?;
+        let title = usual(title, TITLE, exact);
+        let label = usual(label, LABEL, exact);
+        let id = usual(id, ID, exact);
         Ok(Self { text, title, label, id })
     }
 
@@ -144,6 +80,12 @@ impl Roles {
         let named = |(role, i): (_, Option<usize>)| Some((role, names.get(i?)?.clone()));
         roles.into_iter().filter_map(named).collect()
     }
+}
+
+/// `review_text`, `short_description`; more words are hardly a name.
+fn ends_with(column: &str, name: &str) -> bool {
+    let mut words = column.rsplit('_');
+    words.next() == Some(name) && words.count() < NAME_WORDS
 }
 
 /// Whether these look like the names of columns, not like a sentence with commas.

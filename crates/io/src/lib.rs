@@ -1,4 +1,28 @@
 //! Documents, counts and model files, read and written with care.
+//!
+//! - [`read`] takes a path and finds out what it holds: a folder of text files, CSV, TSV, JSON lines, or UCI
+//!   docword counts, any of them compressed by gzip. [`read_table`], [`read_json_lines`] and [`read_docword`] take
+//!   any [`BufRead`](std::io::BufRead). [`cargo_docs`] needs no path: it reads the comments of the crates that
+//!   Cargo has unpacked.
+//! - [`save`] and [`load`] keep tables and texts in a safetensors file, which Python reads as well.
+//! - [`write_atomically`] writes a file as a whole or not at all; [`check_writable`] asks beforehand.
+//!
+//! Errors name the file, the line where there is one, what is wrong, and the remedy. Memory grows with what is
+//! read, never with what a header claims; [`Limits`] end it.
+//!
+//! ```
+//! use countgrid_io::{ReadOptions, read};
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("cars.jsonl");
+//! std::fs::write(&path, "{\"title\": \"Brakes\", \"text\": \"The brakes squeal.\"}\n{\"title\": \"Tyres\"}\n")?;
+//! let refused = read(&path, &ReadOptions::default()).unwrap_err();
+//! assert_eq!(refused.line(), Some(2));
+//! assert!(refused.to_string().contains("line 2: a string is expected under `text`, found no such key"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Features
+//! `fuzzing`: the bodies of the fuzz targets. No part of the interface.
 #![forbid(unsafe_code)]
 
 mod atomic;

@@ -96,7 +96,8 @@ impl fmt::Display for Summary {
         if self.labels > 0 {
             write!(f, ", {} labels", self.labels)?;
         }
-        write!(f, ", {:.1} MB in {} files", self.bytes as f64 / 1e6, self.files)?;
+        let files = if self.files == 1 { "file" } else { "files" };
+        write!(f, ", {:.1} MB in {} {files}", self.bytes as f64 / 1e6, self.files)?;
         let Skipped { hidden, binary, empty, tables, special } = self.skipped;
         let reasons = [
             (hidden, "hidden"),
@@ -151,7 +152,8 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<(DataSet, S
     let about = path.metadata().map_err(|error| ReadError::new(path, None, Problem::Unreadable(error)))?;
     if about.is_dir() {
         let listing = Listing::of(path)?;
-        match listing.sole_table(path)? {
+        let texts = options.format == Some(Format::Folder);
+        match if texts { None } else { listing.sole_table(path)? } {
             Some(table) => read_file(table, options, &budget),
             None => read_folder(path, listing, options, &budget),
         }
