@@ -152,8 +152,11 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<(DataSet, S
     let about = path.metadata().map_err(|error| ReadError::new(path, None, Problem::Unreadable(error)))?;
     if about.is_dir() {
         let listing = Listing::of(path)?;
-        let texts = options.format == Some(Format::Folder);
-        match if texts { None } else { listing.sole_table(path)? } {
+        let table = match options.format {
+            Some(Format::Folder) => None,
+            _ => listing.sole_table(path)?,
+        };
+        match table {
             Some(table) => read_file(table, options, &budget),
             None => read_folder(path, listing, options, &budget),
         }

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{documents, folder, gzip};
-use countgrid_io::{Format, Skipped};
+use common::{documents, documents_with, folder, gzip};
+use countgrid_io::{Format, ReadOptions, Skipped};
 
 #[test]
 fn text_files_in_the_order_of_their_paths() {
@@ -83,6 +83,11 @@ fn a_folder_that_holds_a_table_is_the_table() {
     let (found, summary) = documents(folder.path());
     assert_eq!((found.len(), found[0].text.as_str()), (1, "one"));
     assert_eq!(summary.path, folder.path().join("data/a.tsv.gz"));
+    // Unless its texts are what is asked for.
+    let options = ReadOptions { format: Some(Format::Folder), ..ReadOptions::default() };
+    let (found, summary) = documents_with(folder.path(), &options);
+    let ids: Vec<_> = found.iter().map(|document| document.id.as_str()).collect();
+    assert_eq!((ids, summary.skipped.tables), (vec!["LICENSE", "README.md"], 1));
 }
 
 #[cfg(unix)]
