@@ -2,14 +2,10 @@ use core::marker::PhantomData;
 
 use countgrid_em::{Table, Tables, TablesMut};
 use countgrid_math::Real;
+use countgrid_prefix::Way;
 use rand_core::Rng;
 
-use crate::{
-    GridError, Shape,
-    error::long_enough,
-    error::same_length,
-    mstep::{Sums, sum_windows},
-};
+use crate::{GridError, Shape, error::long_enough, error::same_length, mstep::sum_windows};
 
 /// The parameters of a counting grid: tables `pi` `[feature][cell]` and `prior` `[cell]`, one buffer.
 ///
@@ -136,28 +132,93 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Grid<T, S, D> {
 
     /// Draws every cell's distribution anew, bounded away from zero, and makes the prior uniform.
     ///
-    /// Entries are `1 + uniform(0, 1)`, normalised over features: an entry of zero would stay zero. The
-    /// stream is read feature by feature, cell by cell, one 64-bit word an entry.
+    /// Entries are `1 + uniform(0, 1)`, normalised over features: an entry of zero would stay zero. One
+    /// 64-bit word an entry is drawn.
     pub fn randomize(&mut self, rng: &mut impl Rng) {
+        self.fill_columns(|_, _| 1.0 + unit(rng));
         let cells = self.shape.cells();
-        let (pi, prior) = self.tables_mut();
-        for entry in pi.iter_mut() {
-            *entry = T::one() + T::from_f64((rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64));
+        self.tables_mut().1.fill(T::one() / T::from_f64(cells as f64));
+    }
+
+    /// Starts from a grid of other extents over the same features: every cell takes the distribution of the
+    /// coarse cell that it lies in, each entry times `1 + noise · uniform(-1, 1)`, and a share of its prior.
+    ///
+    /// Extents need not divide one another: cell `x` of `E` lies in cell `⌊x E' / E⌋` of `E'`. Without noise all
+    /// cells of a coarse cell would be equal, and would long stay so; 0.15 serves well. See
+    /// [`Shape::coarser`] for the shapes of a schedule.
+    ///
+    /// # Errors
+    /// [`GridError::Features`]; [`GridError::Noise`] for a noise outside `[0, 1)`.
+    pub fn refine<R: AsRef<[T]>>(
+        &mut self,
+        coarse: &Grid<T, R, D>,
+        noise: f64,
+        rng: &mut impl Rng,
+    ) -> Result<(), GridError> {
+        let (expected, found) = (self.shape.features(), coarse.shape.features());
+        if expected != found {
+            return Err(GridError::Features { expected, found });
         }
-        // A few cells at a time, so that their sums over features stay in registers, in f64.
-        const BLOCK: usize = 16;
+        if !(0.0..1.0).contains(&noise) {
+            return Err(GridError::Noise);
+        }
+        let (torus, coarse_torus) = (*self.shape.windows().torus(), *coarse.shape.windows().torus());
+        let parent = |cell| {
+            let (x, from, to) = (torus.coords_of(cell), torus.extents(), coarse_torus.extents());
+            coarse_torus
+                .cell_of(core::array::from_fn(|d| (x[d] as u128 * to[d] as u128 / from[d] as u128) as usize))
+        };
+        let (pi, prior) = coarse.tables();
+        let planes = coarse.shape.cells();
+        let entry = |table: &[T], index| table.get(index).map_or(0.0, |&x: &T| x.to_f64());
+        let mut parents = [0; BLOCK];
+        self.fill_columns(|feature, cell| {
+            if feature == 0 {
+                parents[cell % BLOCK] = parent(cell);
+            }
+            entry(pi, feature * planes + parents[cell % BLOCK]) * (1.0 + noise * (2.0 * unit(rng) - 1.0))
+        });
+        let mut total = 0.0;
+        let (_, own) = self.tables_mut();
+        for (cell, p) in own.iter_mut().enumerate() {
+            let share = entry(prior, parent(cell));
+            (*p, total) = (T::from_f64(share), total + share);
+        }
+        // A coarser grid skips cells, and they may have held all of the prior.
+        let uniform = 1.0 / own.len() as f64;
+        own.iter_mut().for_each(|p| *p = T::from_f64(if total > 0.0 { p.to_f64() / total } else { uniform }));
+        Ok(())
+    }
+
+    /// Sets `pi` to what `draw(feature, cell)` gives, normalised over features.
+    ///
+    /// A block of cells at a time, feature by feature, so that the sums over features stay in registers.
+    fn fill_columns(&mut self, mut draw: impl FnMut(usize, usize) -> f64) {
+        let cells = self.shape.cells();
+        let (pi, _) = self.tables_mut();
         for first in (0..cells).step_by(BLOCK) {
             let block = first..(first + BLOCK).min(cells);
             let mut sums = [0.0f64; BLOCK];
-            for plane in pi.chunks_exact(cells) {
-                sums.iter_mut().zip(&plane[block.clone()]).for_each(|(sum, &x)| *sum += x.to_f64());
+            for (feature, plane) in pi.chunks_exact_mut(cells).enumerate() {
+                for (cell, sum) in block.clone().zip(&mut sums) {
+                    let entry = draw(feature, cell);
+                    plane[cell] = T::from_f64(entry);
+                    *sum += entry;
+                }
             }
             for plane in pi.chunks_exact_mut(cells) {
                 plane[block.clone()].iter_mut().zip(sums).for_each(|(x, sum)| *x /= T::from_f64(sum));
             }
         }
-        prior.fill(T::one() / T::from_f64(cells as f64));
     }
+}
+
+/// Cells whose column sums are held together.
+const BLOCK: usize = 16;
+
+/// Uniform in `[0, 1)`: the upper 53 bits of a word.
+fn unit(rng: &mut impl Rng) -> f64 {
+    (rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
 #[cfg(feature = "alloc")]
@@ -196,7 +257,7 @@ pub(crate) fn window_means<T: Real, const D: usize>(
     h: &mut [T],
     scratch: &mut [T],
 ) {
-    sum_windows(shape.windows(), Sums::Window, plane, h, scratch);
+    sum_windows(shape.windows(), Way::Window, plane, h, scratch);
     let volume = T::from_f64(shape.windows().volume() as f64);
     h.iter_mut().for_each(|h| *h /= volume);
 }

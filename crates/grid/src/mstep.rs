@@ -4,7 +4,7 @@
 //! collected on the way and divided out in a second sweep.
 
 use countgrid_math::{Kernel, Real, dispatch};
-use countgrid_prefix::{spread_sums, window_sums};
+use countgrid_prefix::{Axis, Way, axes, sums_along};
 use countgrid_torus::Windows;
 
 use crate::{Rule, Shape, tiles::Tiles};
@@ -49,19 +49,19 @@ impl<'a, T: Real> Planes<'a, T> {
         // The quotient by S pi must stay finite when V of them are summed. Where S pi is too small for that
         // (1e-37 times F, in f32), so is its share of F.
         let least = (volume + volume) / T::max_value();
-        sum_windows(windows, Sums::Window, pi, self.sums, self.window);
+        sum_windows(windows, Way::Window, pi, self.sums, self.window);
         match rule {
             Rule::Exact => {
                 dispatch(Quotient { counts: self.counts, sums: self.sums, least });
-                sum_windows(windows, Sums::Spread, self.counts, self.sums, self.window);
+                sum_windows(windows, Way::Spread, self.counts, self.sums, self.window);
                 dispatch(Product { n: self.counts, spread: self.sums, pi });
             }
             Rule::Factored => {
                 for s in self.sums.iter_mut() {
                     *s = T::one() / larger(*s, larger(least, T::min_positive_value()));
                 }
-                sum_windows(windows, Sums::Spread, self.sums, self.spread, self.window);
-                sum_windows(windows, Sums::Spread, self.counts, self.sums, self.window);
+                sum_windows(windows, Way::Spread, self.sums, self.spread, self.window);
+                sum_windows(windows, Way::Spread, self.counts, self.sums, self.window);
                 for (((n, &f), &inverse), &pi) in
                     self.counts.iter_mut().zip(&*self.sums).zip(&*self.spread).zip(pi)
                 {
@@ -72,45 +72,32 @@ impl<'a, T: Real> Planes<'a, T> {
     }
 }
 
-/// Which way windows are summed.
-#[derive(Clone, Copy)]
-pub(crate) enum Sums {
-    /// `S`: the window that starts at a cell.
-    Window,
-    /// `S'`, its adjoint: the windows that hold a cell.
-    Spread,
-}
-
-/// `S` or `S'` of a plane. One function for all callers, since everything in it is inlined.
+/// `S` or `S'` of a plane, with the best instruction set.
 pub(crate) fn sum_windows<T: Real, const D: usize>(
     windows: &Windows<D>,
-    way: Sums,
+    way: Way,
     plane: &[T],
     sums: &mut [T],
     scratch: &mut [T],
 ) {
-    dispatch(SumWindows { windows, way, plane, sums, scratch });
+    dispatch(SumWindows { axes: &axes(windows), way, plane, sums, scratch });
 }
 
-struct SumWindows<'a, T, const D: usize> {
-    windows: &'a Windows<D>,
-    way: Sums,
+struct SumWindows<'a, T> {
+    axes: &'a [Axis],
+    way: Way,
     plane: &'a [T],
     sums: &'a mut [T],
     scratch: &'a mut [T],
 }
 
-impl<T: Real, const D: usize> Kernel for SumWindows<'_, T, D> {
+impl<T: Real> Kernel for SumWindows<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { windows, way, plane, sums, scratch } = self;
         // Refused only for lengths, and the callers' are right.
-        let _ = match way {
-            Sums::Window => window_sums(windows, plane, sums, scratch),
-            Sums::Spread => spread_sums(windows, plane, sums, scratch),
-        };
+        let _ = sums_along(self.axes, self.way, self.plane, self.sums, self.scratch);
     }
 }
 

@@ -1,5 +1,5 @@
 use countgrid_math::Real;
-use countgrid_torus::Windows;
+use countgrid_torus::{Torus, Windows};
 
 use crate::{GridError, tiles::Tiles};
 
@@ -37,6 +37,30 @@ impl<const D: usize> Shape<D> {
     /// The windows and, in them, the torus.
     pub const fn windows(&self) -> &Windows<D> {
         &self.windows
+    }
+
+    /// The shape before this one in a coarse-to-fine schedule: extents and sides halved, rounded up. `None`
+    /// once there are at most 128 cells, few enough to fit from random.
+    ///
+    /// A coarse grid finds the large-scale order that a fine one, begun at random, settles without; and each
+    /// of its iterations is four times cheaper in two dimensions. [`crate::Grid::refine`] goes back up.
+    ///
+    /// ```
+    /// # use countgrid_grid::Shape;
+    /// # use countgrid_torus::{Torus, Windows};
+    /// let shape = Shape::new(Windows::new(Torus::new([40, 40])?, [5, 5])?, 1000)?;
+    /// let coarser = shape.coarser().expect("1600 cells are many");
+    /// assert_eq!((coarser.windows().torus().extents(), coarser.windows().sides()), ([20, 20], [3, 3]));
+    /// # Ok::<(), countgrid_grid::GridError>(())
+    /// ```
+    #[must_use]
+    pub fn coarser(&self) -> Option<Self> {
+        if self.cells() <= 128 {
+            return None;
+        }
+        let torus = Torus::new(self.windows.torus().extents().map(|extent| extent.div_ceil(2))).ok()?;
+        let windows = Windows::new(torus, self.windows.sides().map(|side| side.div_ceil(2))).ok()?;
+        Self::new(windows, self.features).ok()
     }
 
     /// Number of features `Z`.

@@ -73,9 +73,9 @@ impl<const D: usize> Tiles<D> {
         let mut coords = [0usize; D];
         for row in 0..rows {
             let (mut tile, mut lane) = (0, 0);
-            for d in 0..last {
-                tile = tile * self.counts[d] + (coords[d] >> self.shifts[d]);
-                lane = (lane << self.shifts[d]) + (coords[d] & ((1 << self.shifts[d]) - 1));
+            for ((&x, &count), &shift) in coords[..last].iter().zip(&self.counts).zip(&self.shifts) {
+                tile = tile * count + (x >> shift);
+                lane = (lane << shift) + (x & ((1 << shift) - 1));
             }
             (tile, lane) = (tile * self.counts[last], lane << self.shifts[last]);
             let mut x = 0;

@@ -4,6 +4,8 @@
 //! `../shared/golden`, and then its absence is only reported. A file of a kind that is not implemented yet is
 //! counted and named; a file of an implemented kind that cannot be run is a failure.
 
+#![allow(unreachable_pub, reason = "modules of one test program")]
+
 mod case;
 mod grid;
 mod windows;
