@@ -218,3 +218,43 @@ pub(crate) fn read_text(reader: impl BufRead, file: &Path, limit: usize) -> Resu
         None => text,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `x` for ever, and how many were taken.
+    struct Endless(Rc<Cell<usize>>);
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            buffer.fill(b'x');
+            self.0.set(self.0.get() + buffer.len());
+            Ok(buffer.len())
+        }
+    }
+
+    #[test]
+    fn a_line_without_end_is_left_at_the_limit() {
+        let taken = Rc::new(Cell::new(0));
+        let reader = BufReader::with_capacity(16, Endless(Rc::clone(&taken)));
+        let refused = Lines::new(reader, Path::new("a"), 1000).next().unwrap_err();
+        assert!(matches!(refused.problem(), Problem::TooLong { limit: 1000 }));
+        // The limit, two bytes that could have been a line end, and what the buffer holds beyond.
+        assert!(taken.get() <= 1000 + 2 + 16, "{}", taken.get());
+        let refused = read_text(BufReader::with_capacity(16, Endless(taken.clone())), Path::new("a"), 1000);
+        assert!(matches!(refused.unwrap_err().problem(), Problem::TooLong { limit: 1000 }));
+        assert!(taken.get() <= 2 * (1000 + 2 + 16), "{}", taken.get());
+    }
+
+    #[test]
+    fn a_line_may_be_as_long_as_the_limit() {
+        for end in ["", "\n", "\r\n"] {
+            let text = format!("{}{end}", "x".repeat(10));
+            let next =
+                |limit| Lines::new(text.as_bytes(), Path::new("a"), limit).next().map(|line| line.is_some());
+            assert!(next(10).is_ok_and(|found| found));
+            assert!(next(9).is_err());
+        }
+    }
+}

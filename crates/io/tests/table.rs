@@ -140,12 +140,12 @@ proptest! {
     ) {
         let mut tsv = "text\tlabel\n".to_owned();
         rows.iter().for_each(|(text, label)| tsv += &format!("{text}\t{label}\n"));
-        let found = texts(tsv.as_bytes(), Table::Tab);
-        // A line of white space is an empty line.
-        let rows: Vec<_> =
-            rows.into_iter().filter(|(text, label)| !(text.trim().is_empty() && label.trim().is_empty())).collect();
+        // A line of white space is no record; without any record the table is refused.
+        let blank = |text: &str| text.trim().is_empty();
+        let rows: Vec<_> = rows.into_iter().filter(|(text, label)| !(blank(text) && blank(label))).collect();
+        prop_assume!(!rows.is_empty());
         let rows: Vec<_> = rows.into_iter().map(|(text, _)| text).collect();
-        prop_assert_eq!(found, rows);
+        prop_assert_eq!(texts(tsv.as_bytes(), Table::Tab), rows);
     }
 
     #[test]
