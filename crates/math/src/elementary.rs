@@ -80,24 +80,105 @@ macro_rules! free_functions {
     };
 }
 free_functions! {
-    /// `e^x`. 0 at -∞, ∞ at ∞; small results are subnormal before they are 0.
+    /// `e^x`. 0 at -∞, ∞ at ∞; results below the normal range are subnormal before they are 0.
+    ///
+    /// # Accuracy
+    /// At most 0.77 ulp (`f32`, all inputs), 1 ulp (`f64`).
+    ///
+    /// ```
+    /// assert_eq!(countgrid_math::exp(0.0_f32), 1.0);
+    /// assert_eq!(countgrid_math::exp(-745.0), 5e-324);
+    /// ```
     exp;
-    /// `e^x - 1`, also where `x` is so small that `e^x` is 1.
+    /// `e^x - 1`, precise also where `x` is so small that `e^x` is 1. Keeps the sign of zero.
+    ///
+    /// # Accuracy
+    /// At most 1.03 ulp (`f32`, all inputs), 1 ulp (`f64`).
+    ///
+    /// ```
+    /// assert_eq!(countgrid_math::exp_m1(1e-20), 1e-20);
+    /// ```
     exp_m1;
-    /// Natural logarithm. -∞ at 0, NaN for negative numbers, ∞ at ∞.
+    /// Natural logarithm, of subnormal numbers too. -∞ at 0 and -0, NaN for negative numbers, ∞ at ∞.
+    ///
+    /// # Accuracy
+    /// At most 0.87 ulp (`f32`, all inputs), 1 ulp (`f64`).
+    ///
+    /// ```
+    /// assert_eq!(countgrid_math::ln(1.0_f32), 0.0);
+    /// assert_eq!(countgrid_math::ln(0.0_f32), f32::NEG_INFINITY);
+    /// ```
     ln;
-    /// `ln(1 + x)`, also where `x` is so small that `1 + x` is 1. -∞ at -1, NaN below.
+    /// `ln(1 + x)`, precise also where `x` is so small that `1 + x` is 1. -∞ at -1, NaN below, keeps the sign of
+    /// zero.
+    ///
+    /// # Accuracy
+    /// At most 1 ulp.
+    ///
+    /// ```
+    /// assert_eq!(countgrid_math::ln_1p(1e-20), 1e-20);
+    /// ```
     ln_1p;
-    /// The logistic function `1 / (1 + e^-x)`.
+    /// The logistic function `1 / (1 + e^-x)`. 0 at -∞, 1 at ∞; never overflows.
+    ///
+    /// # Accuracy
+    /// At most 3 ulp.
+    ///
+    /// ```
+    /// assert_eq!(countgrid_math::sigmoid(0.0), 0.5);
+    /// ```
     sigmoid;
-    /// `ln(1 + e^x)`, the integral of [`sigmoid`]; never overflows.
+    /// `ln(1 + e^x)`, the integral of [`sigmoid`]. 0 at -∞, ∞ at ∞; never overflows.
+    ///
+    /// # Accuracy
+    /// At most 2 ulp.
+    ///
+    /// ```
+    /// assert_eq!(countgrid_math::softplus(0.0), core::f64::consts::LN_2);
+    /// ```
     softplus;
-    /// Square root, correctly rounded. NaN for negative numbers.
+    /// Square root. NaN for negative numbers, -0 at -0.
+    ///
+    /// # Accuracy
+    /// Correctly rounded.
+    ///
+    /// ```
+    /// assert_eq!(countgrid_math::sqrt(2.25), 1.5);
+    /// ```
     sqrt;
-    /// `ln Γ(x)` for positive `x`. ∞ at 0, NaN for negative numbers.
+    /// `ln Γ(x)` for positive `x`. ∞ at 0 and ∞, NaN for negative numbers.
+    ///
+    /// Computed in `f64` for both types.
+    ///
+    /// # Accuracy
+    /// At most 0.501 ulp (`f32`), 3 ulp (`f64`), next to the zeros at 1 and 2 as well.
+    ///
+    /// ```
+    /// assert_eq!(countgrid_math::ln_gamma(5.0_f32), 24_f32.ln());
+    /// ```
     ln_gamma;
-    /// `ψ(x)`, the derivative of `ln Γ`, for positive `x`. -∞ at 0, NaN for negative numbers.
+    /// `ψ(x)`, the derivative of `ln Γ`, for positive `x`. -∞ at 0, ∞ at ∞, NaN for negative numbers.
+    ///
+    /// Computed in `f64` for both types.
+    ///
+    /// # Accuracy
+    /// At most 0.501 ulp (`f32`), 3 ulp (`f64`), next to the zero at 1.4616 as well.
+    ///
+    /// ```
+    /// let euler_gamma = 0.5772156649015329;
+    /// assert!((countgrid_math::digamma(1.0_f64) + euler_gamma).abs() < 1e-15);
+    /// ```
     digamma;
-    /// `ψ′(x)`, the derivative of `ψ`, for positive `x`. ∞ at 0, NaN for negative numbers.
+    /// `ψ′(x)`, the derivative of `ψ`, for positive `x`. ∞ at 0, 0 at ∞, NaN for negative numbers.
+    ///
+    /// Computed in `f64` for both types.
+    ///
+    /// # Accuracy
+    /// At most 0.501 ulp (`f32`), 3 ulp (`f64`).
+    ///
+    /// ```
+    /// let expected = core::f64::consts::PI.powi(2) / 6.0;
+    /// assert!((countgrid_math::trigamma(1.0) - expected).abs() < 1e-15);
+    /// ```
     trigamma;
 }

@@ -1,4 +1,36 @@
-//! To come.
+//! `f32` and `f64` with deterministic elementary functions and slice kernels.
+//!
+//! For the same input every function returns the same bits on every target, at every SIMD width and in every
+//! build: nothing comes from the platform's mathematical library, nothing is fused, and sums have one fixed
+//! shape. (NaN is NaN; its sign and payload are not promised.) No function panics, and none hides a NaN.
+//!
+//! ```
+//! use countgrid_math::{exp, ln, softmax, sum};
+//!
+//! let mut q = [ln(1.0_f32), ln(2.0), ln(5.0)];
+//! let log_evidence = softmax(&mut q); // unnormalised log-probabilities become probabilities
+//! assert!((exp(log_evidence) - 8.0).abs() < 1e-5);
+//! assert!((q[2] - 0.625).abs() < 1e-6 && (sum(&q) - 1.0).abs() < 1e-6);
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | scalar | [`Real`], sealed: `f32`, `f64` |
+//! | elementary functions | [`exp`], [`exp_m1`], [`ln`], [`ln_1p`], [`sigmoid`], [`softplus`], [`sqrt`] |
+//! | gamma functions | [`ln_gamma`], [`digamma`], [`trigamma`] of positive numbers |
+//! | over slices | [`exp_slice`], [`ln_slice`], [`axpy`], [`scale`], [`softmax`], [`softmax_cut`] |
+//! | from slices | [`sum`], [`dot`], [`max`], [`log_sum_exp`], [`sum_xlogx`] |
+//! | own loops | [`dispatch`] compiles a [`Kernel`] for the instruction sets of a [`Level`] |
+//! | memory | `AlignedVec`, with feature `alloc` |
+//!
+//! The elementary functions are branch-free, so that a loop over them becomes SIMD code; inside a [`Kernel`]
+//! it does so at the width of the machine.
+//!
+//! # Features
+//! `std` (default): [`dispatch`] looks at the machine when the program runs, [`sqrt`] is the processor's.
+//! `alloc`: `AlignedVec`. Results depend on neither.
+//!
+#![doc = include_str!("../ACCURACY.md")]
 #![no_std]
 
 #[cfg(feature = "alloc")]

@@ -197,9 +197,9 @@ pub fn sum_xlogx<T: Real>(x: &[T]) -> T {
 /// -∞ if there is no element or all are -∞, ∞ if one is ∞ and none NaN, NaN if one is NaN.
 ///
 /// # Accuracy
-/// `|error| ≤ (⌈n/L⌉ + log2 L + 4 + R) u + u |ln Σ e^x| + O(u²)`: what summing costs, and `R`, the largest
-/// distance of an element from the maximum that still counts, at most 104 for `f32` and 746 for `f64` and
-/// times the share of such elements.
+/// `|error| ≤ (⌈n/L⌉ + log2 L + 2 + 3 ln n) u + u |ln Σ e^x| + O(u²)` with `L` = [`Real::LANES`]: the roundings
+/// of the sum, of a term, of the differences to the maximum (their mean under the softmax is at most `ln n`)
+/// and of the logarithm.
 ///
 /// ```
 /// let x = [-1000.0_f64, -1000.0];
@@ -216,8 +216,8 @@ pub fn log_sum_exp<T: Real>(x: &[T]) -> T {
 /// Elements that are ∞ share the mass equally. If one is NaN, all become NaN, and so does the result.
 ///
 /// # Accuracy
-/// Each element is off by at most the relative error of `ln Σ e^x` as an absolute one, plus 3 roundings and
-/// its own distance from the maximum times `u`.
+/// Relative error of an element `d` below the largest: at most `(⌈n/L⌉ + log2 L + 6 + d + ln n) u + O(u²)` with
+/// `L` = [`Real::LANES`], barring underflow.
 ///
 /// ```
 /// let mut x = [0.0_f64, 0.0, f64::NEG_INFINITY];

@@ -25,8 +25,20 @@ macro_rules! in_place {
 }
 in_place! {
     /// [`exp`] of every element, in place.
+    ///
+    /// ```
+    /// let mut x = [0.0_f32, f32::NEG_INFINITY];
+    /// countgrid_math::exp_slice(&mut x);
+    /// assert_eq!(x, [1.0, 0.0]);
+    /// ```
     exp_slice, ExpSlice, exp;
     /// [`ln`] of every element, in place.
+    ///
+    /// ```
+    /// let mut x = [1.0_f32, 0.0];
+    /// countgrid_math::ln_slice(&mut x);
+    /// assert_eq!(x, [0.0, f32::NEG_INFINITY]);
+    /// ```
     ln_slice, LnSlice, ln;
 }
 
@@ -47,6 +59,13 @@ impl<T: Real> Kernel for Axpy<'_, T> {
 ///
 /// # Errors
 /// [`LengthError`] if `x` and `y` have different lengths; `y` is then untouched.
+///
+/// ```
+/// let mut y = [1.0_f32, 1.0];
+/// countgrid_math::axpy(2.0, &[3.0, 4.0], &mut y)?;
+/// assert_eq!(y, [7.0, 9.0]);
+/// # Ok::<(), countgrid_math::LengthError>(())
+/// ```
 pub fn axpy<T: Real>(a: T, x: &[T], y: &mut [T]) -> Result<(), LengthError> {
     same_length(x.len(), y.len())?;
     dispatch(Axpy(a, x, y));
@@ -66,6 +85,12 @@ impl<T: Real> Kernel for Scale<'_, T> {
 }
 
 /// `x *= a`, one rounding an element.
+///
+/// ```
+/// let mut x = [1.0_f32, 2.0];
+/// countgrid_math::scale(0.5, &mut x);
+/// assert_eq!(x, [0.5, 1.0]);
+/// ```
 pub fn scale<T: Real>(a: T, x: &mut [T]) {
     dispatch(Scale(a, x));
 }

@@ -40,7 +40,7 @@ accuracy! {
     ln: 1.0;
     ln_1p: 1.0;
     sigmoid: 3.0;
-    softplus: 3.0;
+    softplus: 2.0;
     ln_gamma: 3.0;
     digamma: 3.0;
     trigamma: 3.0;
