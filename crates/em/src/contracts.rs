@@ -72,18 +72,21 @@ pub trait TablesMut: Tables {
 ///     Ok(free_energy)
 /// }
 /// ```
-pub trait Fit<B: ?Sized> {
-    /// Sums over bags, with the scratch that the two steps need.
-    type Statistics: TablesMut;
-    /// What can be wrong with a batch or with statistics of another shape.
-    type Error;
-
+pub trait Fit<B: ?Sized>: Learn {
     /// E-step: adds the batch's statistics and returns its free energy, in nats, `-Σ_t log p(c_t)` for an
     /// exact posterior.
     ///
     /// # Errors
     /// A batch or statistics of another shape.
     fn expectation(&self, batch: &B, statistics: &mut Self::Statistics) -> Result<f64, Self::Error>;
+}
+
+/// The half of [`Fit`] that needs no data: statistics in, parameters out.
+pub trait Learn {
+    /// Sums over bags, with the scratch that the two steps need.
+    type Statistics: TablesMut;
+    /// What can be wrong with a batch or with statistics of another shape.
+    type Error;
 
     /// M-step: updates the parameters. The sums are left as they were; the scratch is used.
     ///

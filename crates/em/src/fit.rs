@@ -123,13 +123,11 @@ impl EmPlan {
     ///
     /// ```
     /// use core::{convert::Infallible, ops::ControlFlow};
-    /// use countgrid_em::{EmOptions, End, Fit, Table, TableBuffer, Tables, TablesMut};
+    /// use countgrid_em::{EmOptions, End, Fit, Learn, Table, TableBuffer, Tables, TablesMut};
     ///
     /// /// Two coins, one of which was thrown in every row; only `heads` of `throws` is seen.
     /// struct Coins([f64; 2]);
     /// impl Fit<[(f64, f64)]> for Coins {
-    ///     type Statistics = TableBuffer<f64, [Table; 1], [f64; 4]>;
-    ///     type Error = Infallible;
     ///     fn expectation(&self, rows: &[(f64, f64)], sums: &mut Self::Statistics) -> Result<f64, Infallible> {
     ///         let mut free_energy = 0.0;
     ///         for &(heads, throws) in rows {
@@ -143,6 +141,10 @@ impl EmPlan {
     ///         }
     ///         Ok(free_energy)
     ///     }
+    /// }
+    /// impl Learn for Coins {
+    ///     type Statistics = TableBuffer<f64, [Table; 1], [f64; 4]>;
+    ///     type Error = Infallible;
     ///     fn maximization(&mut self, sums: &mut Self::Statistics) -> Result<(), Infallible> {
     ///         let &[heads_a, throws_a, heads_b, throws_b] = sums.buffer() else { return Ok(()) };
     ///         self.0 = [heads_a / throws_a, heads_b / throws_b];

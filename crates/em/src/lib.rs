@@ -12,19 +12,21 @@
 //!
 //! ```
 //! use core::convert::Infallible;
-//! use countgrid_em::{EmOptions, Fit, Table, TableBuffer, Tables, TablesMut, unobserved};
+//! use countgrid_em::{EmOptions, Fit, Learn, Table, TableBuffer, Tables, TablesMut, unobserved};
 //!
 //! struct Poisson { rate: f64 }
 //!
 //! impl Fit<[f64]> for Poisson {
-//!     type Statistics = TableBuffer<f64, [Table; 1], [f64; 2]>;
-//!     type Error = Infallible;
 //!     fn expectation(&self, batch: &[f64], sums: &mut Self::Statistics) -> Result<f64, Infallible> {
 //!         let tokens: f64 = batch.iter().sum();
 //!         sums.buffer_mut()[0] += batch.len() as f64;
 //!         sums.buffer_mut()[1] += tokens;
 //!         Ok(self.rate * batch.len() as f64 - tokens * self.rate.ln())
 //!     }
+//! }
+//! impl Learn for Poisson {
+//!     type Statistics = TableBuffer<f64, [Table; 1], [f64; 2]>;
+//!     type Error = Infallible;
 //!     fn maximization(&mut self, sums: &mut Self::Statistics) -> Result<(), Infallible> {
 //!         self.rate = sums.buffer()[1] / sums.buffer()[0];
 //!         Ok(())
@@ -52,7 +54,7 @@ mod tables;
 
 pub use crate::{
     buffer::TableBuffer,
-    contracts::{Anneal, Fit, FreeEnergy, Table, Tables, TablesMut},
+    contracts::{Anneal, Fit, FreeEnergy, Learn, Table, Tables, TablesMut},
     fit::{End, FitError, Outcome, Progress, unobserved},
     options::{Annealing, EmOptions, EmPlan, OptionError},
     restarts::{Best, Restart, Restarts, restart_seed},

@@ -25,12 +25,14 @@ pub struct Best {
 ///
 /// ```
 /// use countgrid_em::{EmOptions, FitError, Restarts, unobserved};
-/// # use countgrid_em::{Fit, Table, TableBuffer};
+/// # use countgrid_em::{Fit, Learn, Table, TableBuffer};
 /// # struct Model(f64);
 /// # impl Fit<f64> for Model {
+/// #     fn expectation(&self, x: &f64, _: &mut Self::Statistics) -> Result<f64, Self::Error> { Ok((self.0 - x).powi(2)) }
+/// # }
+/// # impl Learn for Model {
 /// #     type Statistics = TableBuffer<f64, [Table; 0], [f64; 0]>;
 /// #     type Error = core::convert::Infallible;
-/// #     fn expectation(&self, x: &f64, _: &mut Self::Statistics) -> Result<f64, Self::Error> { Ok((self.0 - x).powi(2)) }
 /// #     fn maximization(&mut self, _: &mut Self::Statistics) -> Result<(), Self::Error> { Ok(()) }
 /// # }
 /// # let (mut model, batch, mut statistics) = (Model(0.0), 3.0, TableBuffer::new([], [])?);

@@ -3,7 +3,7 @@ use core::ops::ControlFlow;
 use countgrid_math::{Real, exp, ln};
 
 use crate::{
-    End, Fit, FitError, OptionError, Outcome, Progress, Tables, TablesMutExt,
+    End, Fit, FitError, Learn, OptionError, Outcome, Progress, Tables, TablesMutExt,
     fit::{has_converged, objective},
     options::check_tolerance,
 };
@@ -226,7 +226,7 @@ impl Stepwise {
     {
         let eta = self.plan.step_size(self.steps);
         // S ← (η / share) ((1 - η) (share / η) S + s)
-        let [keep, grow] = [(1.0 - eta) * share / eta, eta / share].map(StatisticsScalar::<B, M>::from_f64);
+        let [keep, grow] = [(1.0 - eta) * share / eta, eta / share].map(StatisticsScalar::<M>::from_f64);
         if !(share > 0.0 && share <= 1.0 && grow.to_f64().is_finite()) {
             return Err(FitError::Share { iteration: self.steps, share });
         }
@@ -244,4 +244,4 @@ impl Stepwise {
     }
 }
 
-type StatisticsScalar<B, M> = <<M as Fit<B>>::Statistics as Tables>::Scalar;
+type StatisticsScalar<M> = <<M as Learn>::Statistics as Tables>::Scalar;

@@ -6,8 +6,9 @@ use core::ops::ControlFlow;
 
 use countgrid_counts::{Bags, Csr, Dense};
 use countgrid_em::{
-    Anneal, Annealing, EmOptions, EmPlan, End, Fit, FitError, FreeEnergy, OptionError, Outcome, Progress,
-    Restarts, Table, TableBuffer, Tables, TablesError, TablesExt, TablesMutExt, restart_seed, unobserved,
+    Anneal, Annealing, EmOptions, EmPlan, End, Fit, FitError, FreeEnergy, Learn, OptionError, Outcome,
+    Progress, Restarts, Table, TableBuffer, Tables, TablesError, TablesExt, TablesMutExt, restart_seed,
+    unobserved,
 };
 use models::{Chain, Mixture, MixtureSums};
 use proptest::prelude::*;
@@ -179,7 +180,7 @@ fn convergence_watches_free_energy_and_penalty() {
     let ratio = |now: &Progress| now.change.map(|change| (change / now.objective).abs());
     let (last, before) = progress.split_last().unwrap();
     assert!(ratio(last).unwrap() <= 1e-3 && before.iter().filter_map(ratio).all(|ratio| ratio > 1e-3));
-    assert_eq!(last.objective, last.free_energy + Fit::<Dense<'_, u8>>::penalty(&model));
+    assert_eq!(last.objective, last.free_energy + model.penalty());
     assert_ne!(last.objective, last.free_energy);
 }
 
@@ -220,13 +221,15 @@ impl Script {
     }
 }
 impl Fit<()> for Script {
-    type Statistics = TableBuffer<f64, [Table; 0], [f64; 0]>;
-    type Error = &'static str;
     fn expectation(&self, (): &(), _: &mut Self::Statistics) -> Result<f64, &'static str> {
         let mut asked = self.asked.borrow_mut();
         asked.push(self.beta);
         self.free_energies.get(asked.len() - 1).copied().ok_or("the script has ended")
     }
+}
+impl Learn for Script {
+    type Statistics = TableBuffer<f64, [Table; 0], [f64; 0]>;
+    type Error = &'static str;
     fn maximization(&mut self, _: &mut Self::Statistics) -> Result<(), &'static str> {
         Ok(())
     }

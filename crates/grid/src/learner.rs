@@ -1,5 +1,5 @@
 use countgrid_counts::{Bags, Count};
-use countgrid_em::{Anneal, Fit};
+use countgrid_em::{Anneal, Fit, Learn};
 use countgrid_math::{Kernel, Real, dispatch, ln, sum};
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
 ///
 /// Fitting goes through [`Fit`], for any [`Bags`]: an E-step adds a batch to [`Statistics`] and returns its
 /// free energy; an M-step moves the parameters. With the exact rule the free energy plus
-/// [`Fit::penalty`] never rises by more than rounding.
+/// [`Learn::penalty`] never rises by more than rounding.
 #[derive(Clone, Copy, Debug)]
 pub struct Learner<T, S, const D: usize> {
     grid: Grid<T, S, D>,
@@ -153,9 +153,6 @@ impl<T: Real, const D: usize> Learner<T, countgrid_math::AlignedVec<T>, D> {
 }
 
 impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, B: Bags, const D: usize> Fit<B> for Learner<T, S, D> {
-    type Statistics = Statistics<T, S, D>;
-    type Error = GridError;
-
     /// Places every bag (Jojic & Perina 2011, Eq. 3; with the location prior the journal paper's Eq. 3).
     ///
     /// # Errors
@@ -194,6 +191,11 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, B: Bags, const D: usize> Fit<B> for Le
         }
         Ok(free_energy)
     }
+}
+
+impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Learn for Learner<T, S, D> {
+    type Statistics = Statistics<T, S, D>;
+    type Error = GridError;
 
     /// [`Options::inner_passes`] passes of [`Options::rule`] on `pi`, and the prior if it is learned.
     ///

@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use countgrid_counts::Dense;
-//! use countgrid_em::Fit;
+//! use countgrid_em::{Fit, Learn};
 //! use countgrid_grid::{Grid, Learner, Options, Shape, Statistics};
 //! use countgrid_torus::{Torus, Windows};
 //! use rand_chacha::rand_core::SeedableRng;
@@ -29,7 +29,7 @@
 //! for _ in 0..20 {
 //!     statistics.clear();
 //!     let free_energy = learner.expectation(&bags, &mut statistics)?;
-//!     Fit::<Dense<u32>>::maximization(&mut learner, &mut statistics)?;
+//!     learner.maximization(&mut statistics)?;
 //!     assert!(free_energy <= last * (1.0 + 1e-12)); // never rises by more than rounding
 //!     last = free_energy;
 //! }

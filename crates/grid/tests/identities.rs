@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use countgrid_counts::{CsrBuf, Dense};
-use countgrid_em::{Fit, Tables, TablesMut};
+use countgrid_em::{Fit, Learn, Tables, TablesMut};
 use countgrid_grid::{Grid, Learner, Options, Shape, Statistics};
 use countgrid_torus::{Torus, Windows};
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ fn many_inner_passes_reach_one_optimum<const D: usize>(p: Problem<D>, seed: u64)
     for problem in [&p, &other] {
         let mut learner = problem.learner::<f64>(deep);
         let before = gap(&p, &learner, &mut statistics);
-        m_step(&mut learner, &mut statistics);
+        learner.maximization(&mut statistics).unwrap();
         let (after, value) = (gap(&p, &learner, &mut statistics), learner.bound(&statistics).unwrap());
         prop_assert!(after <= 0.2 * before + CLOSE * p.tokens().max(1.0), "{after} of {before}");
         found.push((value, after));
@@ -265,7 +265,7 @@ fn axes_of_one_cell<const D: usize>(p: Problem<D>, _: u64) -> Outcome {
     for _ in 0..3 {
         statistics.clear();
         chain.push(-learner.expectation(&bags, &mut statistics).unwrap());
-        Fit::<Dense<f64>>::maximization(&mut learner, &mut statistics).unwrap();
+        learner.maximization(&mut statistics).unwrap();
         chain.push(learner.bound(&statistics).unwrap());
     }
     let (plain, expected) = p.fit::<f64>(options, 3);

@@ -2,7 +2,7 @@
 
 use countgrid::{
     counts::Dense,
-    em::Fit,
+    em::{Fit, Learn},
     grid::{Grid, GridError, Learner, Options, Rule, Shape, Statistics},
     math::Real,
     torus::{Torus, Windows},
@@ -130,9 +130,9 @@ fn fit_of<T: Real, const D: usize>(case: &Case) -> Result<(), Failure> {
         (q, _) = start.place(&learner)?;
         statistics.clear();
         let free_energy = learner.expectation(&bags, &mut statistics)?;
-        bound_e.push(-free_energy - Fit::<Dense<f64>>::penalty(&learner));
-        Fit::<Dense<f64>>::maximization(&mut learner, &mut statistics)?;
-        bound_m.push(learner.bound(&statistics)? - Fit::<Dense<f64>>::penalty(&learner));
+        bound_e.push(-free_energy - learner.penalty());
+        learner.maximization(&mut statistics)?;
+        bound_m.push(learner.bound(&statistics)? - learner.penalty());
     }
     let (_, evidence) = start.place(&learner)?;
     let (pi, prior) = learner.grid().tables();

@@ -3,7 +3,9 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use countgrid_counts::{Bags, Count};
-use countgrid_em::{Anneal, Fit, FreeEnergy, Table, TableBuffer, Tables, TablesError, TablesExt, TablesMut};
+use countgrid_em::{
+    Anneal, Fit, FreeEnergy, Learn, Table, TableBuffer, Tables, TablesError, TablesExt, TablesMut,
+};
 use countgrid_math::{Real, ln, softmax};
 
 /// `weights` `[component]`, `beta` `[feature][component]`: the mathematics' `w_k` and `β_kz`.
@@ -102,9 +104,6 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> TablesMut for Mixture<T, S> {
 }
 
 impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, B: Bags> Fit<B> for Mixture<T, S> {
-    type Statistics = MixtureSums<T, S>;
-    type Error = TablesError;
-
     fn expectation(&self, bags: &B, sums: &mut Self::Statistics) -> Result<f64, TablesError> {
         self.tables.check_shape(&sums.tables)?;
         let found = bags.features() * self.components + self.components;
@@ -127,6 +126,11 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, B: Bags> Fit<B> for Mixture<T, S> {
         }
         Ok(free_energy)
     }
+}
+
+impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Learn for Mixture<T, S> {
+    type Statistics = MixtureSums<T, S>;
+    type Error = TablesError;
 
     fn maximization(&mut self, sums: &mut Self::Statistics) -> Result<(), TablesError> {
         self.tables.check_shape(&sums.tables)?;
@@ -196,9 +200,6 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Chain<T, S> {
 }
 
 impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, D: AsRef<[u8]>> Fit<[D]> for Chain<T, S> {
-    type Statistics = TableBuffer<T, [Table; 2], S>;
-    type Error = TablesError;
-
     fn expectation(&self, sequences: &[D], sums: &mut Self::Statistics) -> Result<f64, TablesError> {
         self.tables.check_shape(sums)?;
         let mut free_energy = 0.0;
@@ -213,6 +214,11 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, D: AsRef<[u8]>> Fit<[D]> for Chain<T, 
         }
         Ok(free_energy)
     }
+}
+
+impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Learn for Chain<T, S> {
+    type Statistics = TableBuffer<T, [Table; 2], S>;
+    type Error = TablesError;
 
     fn maximization(&mut self, sums: &mut Self::Statistics) -> Result<(), TablesError> {
         self.tables.check_shape(sums)?;

@@ -2,7 +2,7 @@
 #![allow(dead_code, unreachable_pub, reason = "every test file includes this module and uses a part")]
 
 use countgrid_counts::Dense;
-use countgrid_em::Fit;
+use countgrid_em::{Fit, Learn};
 use countgrid_grid::{Grid, GridError, Learner, Options, Shape, Statistics};
 use countgrid_math::Real;
 use countgrid_torus::{Torus, Windows};
@@ -98,9 +98,9 @@ impl<const D: usize> Problem<D> {
         let (mut learner, mut statistics) = (self.learner(options), self.statistics(2));
         let mut chain = Vec::new();
         for _ in 0..iterations {
-            chain.push(self.e_step(&learner, &mut statistics).unwrap() - penalty(&learner));
-            m_step(&mut learner, &mut statistics);
-            chain.push(learner.bound(&statistics).unwrap() - penalty(&learner));
+            chain.push(self.e_step(&learner, &mut statistics).unwrap() - learner.penalty());
+            learner.maximization(&mut statistics).unwrap();
+            chain.push(learner.bound(&statistics).unwrap() - learner.penalty());
         }
         (learner, chain)
     }
@@ -167,14 +167,6 @@ impl<const D: usize> Problem<D> {
         let prior = (0..self.cells()).map(|k| q.iter().map(|q| q[k]).sum::<f64>() / q.len() as f64).collect();
         (pi, prior)
     }
-}
-
-pub fn m_step<T: Real, const D: usize>(learner: &mut Model<T, D>, statistics: &mut Sums<T, D>) {
-    Fit::<Dense<f64>>::maximization(learner, statistics).unwrap();
-}
-
-pub fn penalty<T: Real, const D: usize>(learner: &Model<T, D>) -> f64 {
-    Fit::<Dense<f64>>::penalty(learner)
 }
 
 /// The learner's `pi` as `[cell][feature]`.
