@@ -21,7 +21,7 @@ fn every_length_starts_on_a_cache_line() {
 fn a_moved_buffer_stays_aligned() {
     let many: Vec<_> = (0..50).map(|len| AlignedVec::<f64>::zeroed(len).unwrap()).collect();
     let moved: Vec<_> = many.into_iter().rev().collect();
-    assert!(moved.iter().all(|x| x.as_ptr() as usize % 64 == 0));
+    assert!(moved.iter().all(|x| (x.as_ptr() as usize).is_multiple_of(64)));
 }
 
 #[test]
