@@ -8,7 +8,7 @@ use std::hint::black_box;
 
 use countgrid_benches::Corpus;
 use countgrid_counts::CsrBuf;
-use countgrid_em::Fit;
+use countgrid_em::{Fit, Learn};
 use countgrid_grid::{Grid, Learner, Options, Shape, Statistics};
 use countgrid_math::{AlignedVec, Real};
 use countgrid_torus::{Torus, Windows};
@@ -41,7 +41,7 @@ fn iterate<T: Real, const D: usize>(learner: &mut Learning<T, D>, sums: &mut Sum
 }
 
 fn maximize<T: Real, const D: usize>(learner: &mut Learning<T, D>, sums: &mut Sums<T, D>) {
-    Fit::<CsrBuf<u32>>::maximization(learner, sums).expect("the shapes agree");
+    learner.maximization(sums).expect("the shapes agree");
 }
 
 fn steps<T: Real, const D: usize>(criterion: &mut Criterion, name: &str, corpus: &Corpus<D>) {

@@ -1,0 +1,70 @@
+//! A grid fitted to real posts: the bound after every E-step and every M-step.
+
+use std::{io::Write, path::PathBuf};
+
+use countgrid::{
+    counts::Csr,
+    em::{Fit, Learn},
+    grid::{Grid, Learner, Options, Shape, Statistics},
+    math::Real,
+    torus::{Torus, Windows},
+};
+use countgrid_io::{DataSet, ReadOptions, read};
+use countgrid_text::{TextOptions, WordBags, bags};
+use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+
+/// Posts of three news groups, or `None`, said aloud, where the data are not to be had.
+fn posts() -> Option<WordBags> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/news-20-same");
+    if !path.is_dir() {
+        let _ = writeln!(std::io::stderr(), "real data: SKIPPED, no folder ../shared/data/news-20-same");
+        return None;
+    }
+    let (data, _) = read(&path, &ReadOptions::default()).expect("posts that can be read");
+    let DataSet::Documents(documents) = data else { panic!("posts are documents") };
+    let texts = documents.iter().map(|document| document.text.as_str());
+    Some(bags(texts, &TextOptions::default()).expect("posts with words"))
+}
+
+/// `bound_e[0] <= bound_m[0] <= bound_e[1] <= ...`, up to rounding.
+///
+/// A bound is a sum over bags of sums over words. Roundings of either sign in a sum of `n` terms come to
+/// about `√n` units; the longest here, over some 3,000 windows or bags, to less than 64, and relative to the
+/// bound, to which all bags contribute with one sign, to less still.
+fn chain_never_falls<T: Real>(bags: &WordBags) {
+    let features = bags.vocabulary.len();
+    let bags = Csr::new(features, &bags.offsets, &bags.features, &bags.counts).expect("bags");
+    let windows = Windows::new(Torus::new([16, 16]).unwrap(), [4, 4]).unwrap();
+    let shape = Shape::new(windows, features).unwrap();
+    for options in [
+        Options { learn_prior: true, ..Options::default() },
+        Options { pseudocount: 0.01, inner_passes: 3, ..Options::default() },
+    ] {
+        let mut grid = Grid::<T, _, 2>::uniform(shape).unwrap();
+        grid.randomize(&mut ChaCha8Rng::seed_from_u64(3));
+        let mut learner = Learner::from_grid(grid, options).unwrap();
+        let mut statistics = Statistics::allocate(shape, 256).unwrap();
+        let (mut chain, mut most) = (Vec::new(), f64::NEG_INFINITY);
+        for _ in 0..12 {
+            statistics.clear();
+            let free_energy = learner.expectation(&bags, &mut statistics).unwrap();
+            chain.push(-free_energy - learner.penalty());
+            learner.maximization(&mut statistics).unwrap();
+            chain.push(learner.bound(&statistics).unwrap() - learner.penalty());
+        }
+        let room = 64.0 * T::UNIT_ROUNDOFF.to_f64();
+        for &bound in &chain {
+            assert!(bound >= most - room * bound.abs(), "{chain:?}");
+            most = most.max(bound);
+        }
+        assert!(chain[0] < chain[chain.len() - 1], "{chain:?}");
+    }
+}
+
+#[test]
+fn bounds_never_fall_on_real_posts() {
+    if let Some(bags) = posts() {
+        chain_never_falls::<f64>(&bags);
+        chain_never_falls::<f32>(&bags);
+    }
+}
