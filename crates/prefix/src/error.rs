@@ -19,7 +19,9 @@ impl fmt::Display for LengthError {
             Self::Rows { cells, found } => {
                 write!(f, "the table has {found} elements, needs a multiple of {cells}")
             }
-            Self::Sums { expected, found } => write!(f, "the sums have {found} elements, need {expected}"),
+            Self::Sums { expected, found } => {
+                write!(f, "the sums have {found} elements, need {expected}")
+            }
             Self::Scratch { needed, found } => {
                 write!(f, "the scratch has {found} elements, needs at least {needed}")
             }

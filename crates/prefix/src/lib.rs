@@ -29,10 +29,11 @@ mod error;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
-mod line;
+mod lanes;
+mod ring;
 mod window;
 
 pub use crate::{
     error::LengthError,
-    window::{Axis, Way, axes, scratch_len, spread_sums, sums_along, window_sums},
+    window::{scratch_len, spread_sums, window_sums},
 };

@@ -1,110 +1,105 @@
+//! Window sums on a torus and their adjoint, by additions only.
+
 use countgrid_torus::Windows;
 use num_traits::Zero;
 
 use crate::LengthError;
-use crate::line::Ring;
+use crate::lanes::{self, LANES, LeftToRight, Pairs};
+use crate::ring::Ring;
 
 /// Sides up to this one are summed directly, left to right; longer ones by doubling.
 const DIRECT: usize = 8;
 
-/// One axis of the torus that a table lies on, with the window's side along it.
-///
-/// All of them, as [`axes`] gives them, say what window sums need, whatever their number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Axis {
-    extent: usize, // cells along the axis
-    stride: usize, // from one of them to the next
-    side: usize,   // cells of a window along the axis, at most the extent
-}
-
-/// Which windows a cell sums over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// The window that starts at the cell: `S`.
-    Window,
-    /// All windows that hold the cell: the adjoint `S'`.
-    Spread,
-}
-
-/// The axes of a torus with windows, for [`sums_along`].
-#[must_use]
-pub fn axes<const D: usize>(windows: &Windows<D>) -> [Axis; D] {
-    let (sides, extents, strides) = (windows.sides(), windows.torus().extents(), windows.torus().strides());
-    core::array::from_fn(|d| Axis { extent: extents[d], stride: strides[d], side: sides[d] })
-}
-
 /// Elements of scratch that [`window_sums`] and [`spread_sums`] need, however many rows the table has.
+///
+/// At most three planes: one if two axes or more have a side above 1, and up to two for a side above 8.
 #[must_use]
 pub const fn scratch_len<const D: usize>(windows: &Windows<D>) -> usize {
-    let (sides, mut passes, mut doubling, mut axis) = (windows.sides(), 0, false, 0);
+    let (sides, extents, strides) = (windows.sides(), windows.torus().extents(), windows.torus().strides());
+    let (mut passes, mut powers, mut axis) = (0, 0, 0);
     while axis < D {
+        let ring = extents[axis] * strides[axis]; // at most the number of cells
+        let needed = match sides[axis] {
+            ..=DIRECT => 0,
+            9..16 => ring, // P_4
+            _ => 2 * ring, // two P in turn
+        };
         passes += (sides[axis] > 1) as usize;
-        doubling |= sides[axis] > DIRECT;
+        powers = if needed > powers { needed } else { powers };
         axis += 1;
     }
-    planes(passes, doubling) * windows.torus().cells()
+    let plane = if passes > 1 { windows.torus().cells() } else { 0 };
+    powers.saturating_add(plane)
 }
 
-/// Planes of scratch: one to alternate with the sums, two more for doubling.
-const fn planes(passes: usize, doubling: bool) -> usize {
-    if doubling { 3 } else { (passes > 1) as usize }
-}
-
-/// `(S f)_k = ∑_o f_{k+o}`, `0 ≤ o_d < W_d`, for every row `f` of a `[row][cell]` table.
+/// Window sums `(S f)_k = ∑_o f_{k+o}`, `0 ≤ o_d < W_d`, of every row `f` of a `[row][cell]` table.
+///
+/// `table` and `sums` hold any number of rows of [`cells`](countgrid_torus::Torus::cells) elements,
+/// `scratch` at least [`scratch_len`]; what is in `sums` and `scratch` before does not matter. Counting
+/// grids: `h = S π / V`.
+///
+/// # Summation tree
+/// It depends on the window alone, never on the cell or the extents, so translating the input
+/// translates the output bit for bit. One axis after the other, the last one first; an axis of side 1
+/// is skipped. Along an axis of side `W`, with `f_k` short for the cell `k` steps on:
+///
+/// * `W ≤ 8`: left to right, `((f_0 + f_1) + f_2) + ...`
+/// * `W > 8`: doubling, `P_1(k) = f_k`, `P_2m(k) = P_m(k) + P_m(k + m)`, and then one `P` for each binary
+///   digit of `W`, joined left to right, the lowest digit first. For `W = 25 = 1 + 8 + 16`:
+///   `(P_1(0) + P_8(1)) + P_16(9)`.
+///
+/// # Accuracy
+/// There is no subtraction, so sums of nonnegative terms are nonnegative and each keeps its relative
+/// accuracy, whatever its neighbours are: `|error| ≤ n u ∑|f| / (1 - n u)`, where `n` adds up, over the
+/// axes, `W - 1` for a short side and `⌊log₂ W⌋ + (binary ones of W) - 1` for a long one.
+///
+/// # Overflow
+/// Addition is `+` of the element type: of the primitive integers it panics on overflow in debug
+/// builds and wraps in release builds. For wrapping in both use [`core::num::Wrapping`].
+///
+/// # Speed
+/// `#[inline(always)]` down to the loops, so that they are compiled for the instruction set of the
+/// calling function. Every call instantiates them: keep the calls few.
 ///
 /// # Errors
 /// [`LengthError`], before anything is written.
+#[inline(always)]
 pub fn window_sums<const D: usize, T: Copy + Zero>(
     windows: &Windows<D>,
     table: &[T],
     sums: &mut [T],
     scratch: &mut [T],
 ) -> Result<(), LengthError> {
-    out_of_line(&axes(windows), Way::Window, table, sums, scratch)
+    all_rows::<D, T, false>(windows, table, sums, scratch)
 }
 
-/// `(S'g)_i = ∑_o g_{i-o}`, `0 ≤ o_d < W_d`, for every row `g` of a `[row][cell]` table: the adjoint of
-/// [`window_sums`].
+/// The adjoint `(S'g)_i = ∑_o g_{i-o}`, `0 ≤ o_d < W_d`, of every row `g` of a `[row][cell]` table.
+///
+/// `⟨g, S f⟩ = ⟨S'g, f⟩`. Everything said of [`window_sums`] holds, with the mirrored tree, which starts
+/// at the cell and goes backwards: `S'` is `S` with every axis reversed, bit for bit. Counting grids: the
+/// posterior mass of the windows that hold a cell.
 ///
 /// # Errors
 /// [`LengthError`], before anything is written.
+#[inline(always)]
 pub fn spread_sums<const D: usize, T: Copy + Zero>(
     windows: &Windows<D>,
     table: &[T],
     sums: &mut [T],
     scratch: &mut [T],
 ) -> Result<(), LengthError> {
-    out_of_line(&axes(windows), Way::Spread, table, sums, scratch)
+    all_rows::<D, T, true>(windows, table, sums, scratch)
 }
 
-/// One copy per element type, for all shapes and both ways.
-#[inline(never)]
-fn out_of_line<T: Copy + Zero>(
-    axes: &[Axis],
-    way: Way,
-    table: &[T],
-    sums: &mut [T],
-    scratch: &mut [T],
-) -> Result<(), LengthError> {
-    sums_along(axes, way, table, sums, scratch)
-}
-
-/// [`window_sums`] or [`spread_sums`] with the shape as data, inlined into the caller: for one who compiles
-/// it for a wider instruction set. The last axis is fastest.
-///
-/// # Errors
-/// [`LengthError`], before anything is written.
 #[inline(always)]
-pub fn sums_along<T: Copy + Zero>(
-    axes: &[Axis],
-    way: Way,
+fn all_rows<const D: usize, T: Copy + Zero, const MIRRORED: bool>(
+    windows: &Windows<D>,
     table: &[T],
     sums: &mut [T],
     scratch: &mut [T],
 ) -> Result<(), LengthError> {
-    let cells = axes.iter().fold(1, |cells: usize, axis| cells.saturating_mul(axis.extent)).max(1);
-    let passes = axes.iter().filter(|axis| axis.side > 1).count();
-    let needed = planes(passes, axes.iter().any(|axis| axis.side > DIRECT)).saturating_mul(cells);
+    let cells = windows.torus().cells().max(1); // the maximum tells the compiler
+    let needed = scratch_len(windows);
     if !table.len().is_multiple_of(cells) {
         return Err(LengthError::Rows { cells, found: table.len() });
     }
@@ -114,7 +109,7 @@ pub fn sums_along<T: Copy + Zero>(
     let found = scratch.len();
     let scratch = scratch.get_mut(..needed).ok_or(LengthError::Scratch { needed, found })?;
     for (row, sums) in table.chunks_exact(cells).zip(sums.chunks_exact_mut(cells)) {
-        one_row(axes, way, row, sums, scratch);
+        one_row::<D, T, MIRRORED>(windows, row, sums, scratch);
     }
     Ok(())
 }
@@ -122,79 +117,172 @@ pub fn sums_along<T: Copy + Zero>(
 /// The axes with a side above 1, last axis first. The passes alternate between the first plane of
 /// scratch and the row of sums, so that the last one ends in the sums.
 #[inline(always)]
-fn one_row<T: Copy + Zero>(axes: &[Axis], way: Way, row: &[T], sums: &mut [T], scratch: &mut [T]) {
-    let mut left = axes.iter().filter(|axis| axis.side > 1).count();
-    if left == 0 {
-        sums.copy_from_slice(row);
+fn one_row<const D: usize, T: Copy + Zero, const MIRRORED: bool>(
+    windows: &Windows<D>,
+    row: &[T],
+    sums: &mut [T],
+    scratch: &mut [T],
+) {
+    let (sides, extents, strides) = (windows.sides(), windows.torus().extents(), windows.torus().strides());
+    let passes = sides.iter().filter(|&&side| side > 1).count();
+    if passes == 0 {
+        copy(row, sums);
         return;
     }
-    let (plane, doubles) = scratch.split_at_mut(row.len().min(scratch.len()));
-    let mut first = true;
-    for axis in axes.iter().rev().filter(|axis| axis.side > 1) {
-        left -= 1;
-        let (from, to): (&[T], &mut [T]) = match (first, left % 2 == 0) {
-            (true, true) => (row, &mut *sums),
-            (true, false) => (row, &mut *plane),
-            (false, true) => (&*plane, &mut *sums),
-            (false, false) => (&*sums, &mut *plane),
+    let plane = if passes > 1 { row.len() } else { 0 };
+    let Some((plane, scratch)) = scratch.split_at_mut_checked(plane) else { return };
+    let mut pass = 0;
+    for axis in (0..D).rev() {
+        if sides[axis] == 1 {
+            continue;
+        }
+        pass += 1;
+        let ring = Ring::<MIRRORED> { extent: extents[axis], stride: strides[axis] };
+        let last = (passes - pass) % 2 == 0;
+        // One call for all cases, since all that is below is inlined here.
+        let (f, out): (&[T], &mut [T]) = match (pass, last) {
+            (1, true) => (row, &mut *sums),
+            (1, false) => (row, &mut *plane),
+            (_, true) => (&*plane, &mut *sums),
+            (_, false) => (&*sums, &mut *plane),
         };
-        let ring = Ring { extent: axis.extent, stride: axis.stride, mirrored: way == Way::Spread };
-        one_axis(ring, axis.side, from, to, doubles);
-        first = false;
+        one_axis(ring, sides[axis], f, out, scratch);
     }
 }
 
 #[inline(always)]
-fn one_axis<T: Copy + Zero>(ring: Ring, side: usize, row: &[T], sums: &mut [T], doubles: &mut [T]) {
-    let block = ring.extent * ring.stride;
-    for (f, sums) in row.chunks_exact(block).zip(sums.chunks_exact_mut(block)) {
-        match side {
-            2 => direct::<T, 2>(ring, f, sums),
-            3 => direct::<T, 3>(ring, f, sums),
-            4 => direct::<T, 4>(ring, f, sums),
-            5 => direct::<T, 5>(ring, f, sums),
-            6 => direct::<T, 6>(ring, f, sums),
-            7 => direct::<T, 7>(ring, f, sums),
-            8 => direct::<T, 8>(ring, f, sums),
-            _ => doubling(ring, side, f, sums, doubles),
-        }
-    }
-}
-
-#[inline(always)]
-fn direct<T: Copy + Zero, const W: usize>(ring: Ring, f: &[T], sums: &mut [T]) {
-    ring.combine([f; W], core::array::from_fn(|o| o), sums, |terms| {
-        let mut sum = terms[0];
-        for &term in &terms[1..] {
-            sum = sum + term;
-        }
-        sum
-    });
-}
-
-/// `side > 8`: sums over 2, 4, 8, ... cells, joined along the binary digits of the side, lowest first.
-#[inline(always)]
-fn doubling<T: Copy + Zero>(ring: Ring, side: usize, f: &[T], sums: &mut [T], doubles: &mut [T]) {
-    let (power, spare) = doubles.split_at_mut(doubles.len() / 2);
-    let (mut power, mut spare) = (&mut power[..f.len()], &mut spare[..f.len()]);
-    power.copy_from_slice(f);
-    let (mut length, mut covered) = (1, 0);
-    loop {
-        if side & length != 0 {
-            if covered == 0 {
-                sums.copy_from_slice(power);
-            } else {
-                // In place: the run that is written is the run that is read.
-                spare.copy_from_slice(sums);
-                ring.combine([spare, power], [0, covered], sums, |[a, b]| a + b);
+fn one_axis<T: Copy + Zero, const MIRRORED: bool>(
+    ring: Ring<MIRRORED>,
+    side: usize,
+    row: &[T],
+    sums: &mut [T],
+    scratch: &mut [T],
+) {
+    match side {
+        2 => direct::<T, 2, MIRRORED>(ring, row, sums),
+        3 => direct::<T, 3, MIRRORED>(ring, row, sums),
+        4 => direct::<T, 4, MIRRORED>(ring, row, sums),
+        5 => direct::<T, 5, MIRRORED>(ring, row, sums),
+        6 => direct::<T, 6, MIRRORED>(ring, row, sums),
+        7 => direct::<T, 7, MIRRORED>(ring, row, sums),
+        8 => direct::<T, 8, MIRRORED>(ring, row, sums),
+        _ => {
+            for (f, sums) in row.chunks_exact(ring.len()).zip(sums.chunks_exact_mut(ring.len())) {
+                doubling(ring, side, f, sums, scratch);
             }
-            covered += length;
         }
-        if covered == side {
+    }
+}
+
+/// `W` terms, left to right, in one pass.
+#[inline(always)]
+fn direct<T: Copy + Zero, const W: usize, const MIRRORED: bool>(
+    ring: Ring<MIRRORED>,
+    row: &[T],
+    sums: &mut [T],
+) {
+    for (f, sums) in row.chunks_exact(ring.len()).zip(sums.chunks_exact_mut(ring.len())) {
+        if ring.stride > 1 {
+            let mut offsets = [0; W];
+            for (o, offset) in offsets.iter_mut().enumerate() {
+                *offset = o;
+            }
+            ring.sum([f; W], offsets, sums, LeftToRight);
+        } else if f.len() >= 2 * LANES {
+            line::<T, W, MIRRORED>(f, sums);
+        } else {
+            short_line::<T, W, MIRRORED>(f, sums);
+        }
+    }
+}
+
+/// Along the last axis a piece between two wraps would be a single element. Instead, the chunk of sums
+/// next to the seam is read from the two ends of the line, laid side by side.
+#[inline(always)]
+fn line<T: Copy + Zero, const W: usize, const MIRRORED: bool>(f: &[T], sums: &mut [T]) {
+    let (Some(first), Some(last)) = (f.first_chunk::<LANES>(), f.last_chunk::<LANES>()) else { return };
+    let Some(far) = f.len().checked_sub(2 * LANES) else { return };
+    let mut from = 0;
+    while from < far + LANES {
+        let at = if from < far { from } else { far };
+        let Some(x) = f.get(at..).and_then(|x| x.first_chunk()) else { return };
+        let at = if MIRRORED { at + LANES } else { at };
+        let Some(sums) = sums.get_mut(at..).and_then(|sums| sums.first_chunk_mut()) else { return };
+        *sums = lanes::neighbours::<T, W, MIRRORED>(x);
+        from += LANES;
+    }
+    let ends = [*last, *first];
+    let near = if MIRRORED { sums.first_chunk_mut() } else { sums.last_chunk_mut() };
+    if let (Some(x), Some(near)) = (ends.as_flattened().first_chunk(), near) {
+        *near = lanes::neighbours::<T, W, MIRRORED>(x);
+    }
+}
+
+#[inline(always)]
+fn short_line<T: Copy + Zero, const W: usize, const MIRRORED: bool>(f: &[T], sums: &mut [T]) {
+    for (k, sum) in sums.iter_mut().enumerate() {
+        let mut at = k;
+        let Some(&first) = f.get(at) else { return };
+        *sum = first;
+        for _ in 1..W {
+            at = match MIRRORED {
+                true if at == 0 => f.len() - 1,
+                true => at - 1,
+                false if at + 1 == f.len() => 0,
+                false => at + 1,
+            };
+            let Some(&next) = f.get(at) else { return };
+            *sum = *sum + next;
+        }
+    }
+}
+
+/// More than 8 terms. Two binary digits of the side a turn: `P_4m` comes from `P_m` without storing `P_2m`.
+#[inline(always)]
+fn doubling<T: Copy + Zero, const MIRRORED: bool>(
+    ring: Ring<MIRRORED>,
+    side: usize,
+    f: &[T],
+    sums: &mut [T],
+    scratch: &mut [T],
+) {
+    let Some((even, odd)) = scratch.split_at_mut_checked(ring.len()) else { return };
+    let (mut turn, mut digits, mut m, mut covered) = (0usize, side, 1, 0);
+    loop {
+        let (p, next): (&[T], &mut [T]) = match turn {
+            0 => (f, &mut *even),
+            odd_turn if odd_turn % 2 == 1 => (&*even, &mut *odd),
+            _ => (&*odd, &mut *even),
+        };
+        for (cells, digit) in [(m, digits & 1), (2 * m, digits & 2)] {
+            if digit == 0 {
+                continue;
+            }
+            if covered == 0 {
+                copy(p, sums);
+                if cells > m {
+                    ring.add([p], [m], sums);
+                }
+            } else if cells == m {
+                ring.add([p], [covered], sums);
+            } else {
+                ring.add([p; 2], [covered, covered + m], sums);
+            }
+            covered += cells;
+        }
+        digits /= 4;
+        if digits == 0 {
             return;
         }
-        ring.combine([power, power], [0, length], spare, |[a, b]| a + b);
-        (power, spare) = (spare, power);
-        length *= 2;
+        ring.sum([p; 4], [0, m, 2 * m, 3 * m], next, Pairs);
+        (turn, m) = (turn + 1, 4 * m);
+    }
+}
+
+/// `copy_from_slice` without a panic.
+#[inline(always)]
+fn copy<T: Copy>(from: &[T], to: &mut [T]) {
+    for (to, &from) in to.iter_mut().zip(from) {
+        *to = from;
     }
 }

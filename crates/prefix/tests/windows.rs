@@ -3,7 +3,7 @@
 use core::ops::AddAssign;
 
 use countgrid_prefix::{scratch_len, spread_sums, window_sums};
-use countgrid_torus::{Torus, Windows};
+use countgrid_torus::Windows;
 use num_traits::Zero;
 use proptest::prelude::*;
 
