@@ -8,8 +8,8 @@ use reference::{Errors, FUNCTIONS, error};
 const BOUNDS: [(&str, f64); 10] = [
     ("exp", 0.77),
     ("exp_m1", 1.03),
-    ("ln", 1.0),
-    ("ln_1p", 1.0),
+    ("ln", 0.87),
+    ("ln_1p", 0.87),
     ("sigmoid", 3.0),
     ("softplus", 2.0),
     ("sqrt", 0.5),
