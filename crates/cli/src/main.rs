@@ -1,2 +1,43 @@
-//! To come.
-fn main() {}
+//! `countgrid`: from a pile of documents to a map of what is in it.
+//!
+//! Parses, calls, reports. What is said about a mistake is in [`failure`], what is computed in [`fit`].
+#![forbid(unsafe_code)]
+
+mod args;
+mod command;
+mod corpus;
+mod failure;
+mod fit;
+mod interrupt;
+mod layout;
+mod memory;
+mod model;
+mod place;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{
+    args::{Cli, Command},
+    failure::Failure,
+};
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Map(args) => command::map::run(&args),
+        Command::Fit(args) => command::fit::run(&args),
+        Command::Embed(args) => command::embed::run(&args),
+        Command::Words(args) => command::words::run(&args),
+        Command::Info(args) => command::info::run(&args),
+    };
+    match done {
+        // Whoever closed standard output has seen enough.
+        Ok(()) | Err(Failure::Closed) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::from(2)
+        }
+    }
+}

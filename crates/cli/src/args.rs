@@ -1,0 +1,232 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::layout::Sides;
+
+/// From a pile of documents to a map of what is in it.
+#[derive(Debug, Parser)]
+#[command(name = "countgrid", version, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Draw a map of documents: one HTML page, and the model
+    ///
+    /// Reads documents, fits a counting grid and writes map.html and model.safetensors. Ctrl-C ends the fit
+    /// after the current iteration and writes what there is.
+    Map(MapArgs),
+    /// Fit a model, on a grid with any number of axes up to eight
+    Fit(FitArgs),
+    /// Where documents lie on a fitted grid, as CSV
+    ///
+    /// Columns: id, title, label; tokens (stop words left out) and known_tokens (those of the model's
+    /// vocabulary); x0, x1, ... the cell where the most probable window starts; mean0, mean1, ... the circular
+    /// mean of the posterior over window starts, empty where it has none; probability of the most probable
+    /// window; log_evidence_per_token in nats. A document without a known word has no position.
+    Embed(EmbedArgs),
+    /// The top words of a place on a fitted grid
+    ///
+    /// A place is the window that starts at a cell: the cell that `embed` gives in x0, x1, ... Coordinates wrap
+    /// around the torus.
+    Words(WordsArgs),
+    /// What a model is and how it was fitted
+    Info(InfoArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct MapArgs {
+    /// Folder of text files (recursive), or CSV, TSV, JSONL file with a text column, or UCI docword file; any
+    /// of them may be gzipped. Without it: the doc comments of the crates that Cargo has unpacked here
+    pub(crate) path: Option<PathBuf>,
+    /// Folder for map.html and model.safetensors
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    pub(crate) output: PathBuf,
+    /// Heading of the page [default: the name of the file or folder]
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) words: WordArgs,
+    #[command(flatten)]
+    pub(crate) fit: GridArgs,
+    #[command(flatten)]
+    pub(crate) say: SayArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FitArgs {
+    /// Folder of text files (recursive), or CSV, TSV, JSONL file with a text column, or UCI docword file; any
+    /// of them may be gzipped
+    pub(crate) path: PathBuf,
+    /// Where to write the model
+    #[arg(short, long, value_name = "MODEL", default_value = "model.safetensors")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) words: WordArgs,
+    #[command(flatten)]
+    pub(crate) fit: GridArgs,
+    #[command(flatten)]
+    pub(crate) say: SayArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct EmbedArgs {
+    /// A model, as `map` and `fit` write it
+    pub(crate) model: PathBuf,
+    /// The documents, in any form that `fit` reads
+    pub(crate) path: PathBuf,
+    /// File to write [default: standard output]
+    #[arg(short, long, value_name = "CSV")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct WordsArgs {
+    /// A model, as `map` and `fit` write it
+    pub(crate) model: PathBuf,
+    /// The cell where the window starts: one coordinate per axis
+    #[arg(long, value_name = "3,4", required = true, value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) at: Vec<isize>,
+    /// How many words of each kind
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) top: usize,
+    /// One JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct InfoArgs {
+    /// A model, as `map` and `fit` write it
+    pub(crate) model: PathBuf,
+    /// One JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct ReadArgs {
+    /// Column of the text [default: found by its name, such as text, body, abstract]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) text_column: Option<String>,
+    /// Column of the title [default: found by its name, such as title, subject]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) title_column: Option<String>,
+    /// Column of the label [default: found by its name, such as label, class, category]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) label_column: Option<String>,
+    /// Column of the id [default: found by its name, such as id, key, url]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) id_column: Option<String>,
+    /// Vocabulary of a docword file, one word per line [default: vocab.NAME.txt beside docword.NAME.txt]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) vocabulary: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Words")]
+pub(crate) struct WordArgs {
+    /// In how many documents a word must be [default: 1, 2, 3 or 5 for fewer than 20, 200, 2000 or more
+    /// documents; 1 for docword counts]
+    #[arg(long, value_name = "N")]
+    pub(crate) min_count: Option<usize>,
+    /// In which share of the documents it may be [default: 0.5; 1 for docword counts]
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) max_share: Option<f64>,
+    /// The largest vocabulary: of more words those stay that tell most pairs of documents apart
+    #[arg(long, value_name = "N", default_value_t = 5_000)]
+    pub(crate) max_words: usize,
+    /// Words to leave out: english, none, or a file with one word per line
+    #[arg(long, value_name = "WHICH", default_value = "english")]
+    pub(crate) stop_words: String,
+    /// Count words of one English stem as one
+    #[arg(long)]
+    pub(crate) stem: bool,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Grid")]
+pub(crate) struct GridArgs {
+    /// Cells along each axis, such as 32x32, 40 or 12x12x12 [default: a square with about half as many cells
+    /// as documents, 8x8 to 64x64]
+    #[arg(long, value_name = "SIDES")]
+    pub(crate) grid: Option<Sides>,
+    /// Cells of a window along each axis [default: a sixth of the grid's, 2 to 8]
+    #[arg(long, value_name = "SIDES")]
+    pub(crate) window: Option<Sides>,
+    /// At most so many iterations on the full grid
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub(crate) iterations: usize,
+    /// End once an iteration changes the objective by no more than this share of it
+    #[arg(long, value_name = "SHARE", default_value_t = 1e-5)]
+    pub(crate) tolerance: f64,
+    /// Start of the random numbers: the same seed gives the same files
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Fit so many times from different random starts and keep the best
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) restarts: usize,
+    /// Tokens that every word is given at every cell beforehand [default: 0.02 × tokens / (cells × words)]
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) pseudocount: Option<f64>,
+    /// Learn how likely each place is, rather than take all as equally likely
+    #[arg(long)]
+    pub(crate) learn_prior: bool,
+    /// Passes of an M-step over the same expected counts
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) inner_passes: usize,
+    /// Begin on a small grid and refine it, or fit the full grid from the start
+    #[arg(long, value_enum, default_value_t = Schedule::CoarseToFine)]
+    pub(crate) schedule: Schedule,
+    /// Floating-point type of the fit and of the model
+    #[arg(long, value_enum, default_value_t = Precision::F32)]
+    pub(crate) precision: Precision,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Schedule {
+    CoarseToFine,
+    Single,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Precision {
+    F32,
+    F64,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct SayArgs {
+    /// Say nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// One JSON object per event and line on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

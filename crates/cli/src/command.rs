@@ -1,0 +1,7 @@
+//! The commands, one module each.
+
+pub(crate) mod embed;
+pub(crate) mod fit;
+pub(crate) mod info;
+pub(crate) mod map;
+pub(crate) mod words;

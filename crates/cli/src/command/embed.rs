@@ -1,0 +1,130 @@
+//! `countgrid embed`: where documents lie, as CSV.
+
+use std::io::{self, Write};
+
+use countgrid_counts::Bags;
+use countgrid_io::{check_writable, write_atomically};
+use countgrid_math::Real;
+
+use crate::{
+    args::EmbedArgs,
+    corpus::{Corpus, Source},
+    failure::Failure,
+    layout::AXES,
+    model::{AnyModel, Model, read},
+    place::{Mean, inference, place},
+    report::Report,
+};
+
+pub(crate) fn run(args: &EmbedArgs) -> Result<(), Failure> {
+    if let Some(output) = &args.output {
+        check_writable(output)?;
+    }
+    match read(&args.model)? {
+        AnyModel::F32(model) => embed(args, &model),
+        AnyModel::F64(model) => embed(args, &model),
+    }
+}
+
+fn embed<T: Real>(args: &EmbedArgs, model: &Model<T>) -> Result<(), Failure> {
+    // Standard output is for the table.
+    let report = Report::new(true, false);
+    let outputs: Vec<_> = args.output.iter().map(std::path::PathBuf::as_path).collect();
+    let source = Source::read(Some(&args.path), &args.read, &outputs, &report)?;
+    let corpus = source.count(&model.about.vocabulary, &model.about.text)?;
+    let rows = rows(model, &corpus)?;
+    let table = |out: &mut dyn Write| write(out, model.about.layout.grid.0.len(), &rows);
+    match &args.output {
+        Some(output) => write_atomically(output, table)?,
+        None => table(&mut io::BufWriter::new(io::stdout().lock())).map_err(Failure::output)?,
+    }
+    if !args.quiet {
+        let (known, tokens) = rows
+            .iter()
+            .fold((0.0, 0.0), |(known, tokens), row| (known + row.known_tokens, tokens + row.entry.tokens));
+        let share = if tokens > 0.0 { 100.0 * known / tokens } else { 0.0 };
+        eprintln!(
+            "placed    {} of {} documents; {share:.1} % of their tokens are in the vocabulary",
+            corpus.placed(),
+            corpus.entries.len()
+        );
+    }
+    Ok(())
+}
+
+/// One document of the table.
+struct Row<'a> {
+    entry: &'a crate::corpus::Entry,
+    known_tokens: f64,
+    position: Option<Position>,
+}
+
+/// Where it lies.
+struct Position {
+    window: Vec<usize>,
+    mean: Vec<Option<f64>>,
+    probability: f64,
+    log_evidence_per_token: f64,
+}
+
+fn rows<'a, T: Real>(model: &Model<T>, corpus: &'a Corpus) -> Result<Vec<Row<'a>>, Failure> {
+    let layout = &model.about.layout;
+    let torus = *model.grid.shape().windows().torus();
+    let mut rows = Vec::with_capacity(corpus.entries.len());
+    place(&inference(&model.grid)?, &corpus.bags, |bag, posterior| {
+        let Some(entry) = corpus.entries.get(bag) else { return };
+        let known_tokens = corpus.bags.total(bag);
+        let mut best = (0, 0.0);
+        let mut mean = Mean::default();
+        posterior.for_each(|cell, q| {
+            let q = q.to_f64();
+            mean.add(&torus, cell, q);
+            if q > best.1 {
+                best = (cell, q);
+            }
+        });
+        let extents = layout.grid.0.iter();
+        let position = (known_tokens > 0.0).then(|| Position {
+            window: layout.coordinates(&torus, best.0),
+            mean: (AXES - extents.len()..)
+                .zip(extents)
+                .map(|(axis, &extent)| mean.of_axis(axis, extent))
+                .collect(),
+            probability: best.1,
+            log_evidence_per_token: posterior.log_evidence().to_f64() / known_tokens,
+        });
+        rows.push(Row { entry, known_tokens, position });
+    })?;
+    Ok(rows)
+}
+
+fn write(out: &mut dyn Write, axes: usize, rows: &[Row<'_>]) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    let mut names: Vec<String> =
+        ["id", "title", "label", "tokens", "known_tokens"].map(str::to_owned).to_vec();
+    names.extend((0..axes).map(|axis| format!("x{axis}")));
+    names.extend((0..axes).map(|axis| format!("mean{axis}")));
+    names.extend(["probability", "log_evidence_per_token"].map(str::to_owned));
+    csv.write_record(&names)?;
+    for Row { entry, known_tokens, position } in rows {
+        let label = entry.label.clone().unwrap_or_default();
+        let mut fields = vec![
+            entry.id.clone(),
+            entry.title.clone(),
+            label,
+            entry.tokens.to_string(),
+            known_tokens.to_string(),
+        ];
+        match position {
+            None => fields.resize(names.len(), String::new()),
+            Some(Position { window, mean, probability, log_evidence_per_token }) => {
+                fields.extend(window.iter().map(usize::to_string));
+                fields
+                    .extend(mean.iter().map(|mean| mean.map_or(String::new(), |mean| format!("{mean:.3}"))));
+                fields.extend([format!("{probability:.6}"), format!("{log_evidence_per_token:.6}")]);
+            }
+        }
+        csv.write_record(&fields)?;
+    }
+    csv.flush()
+}

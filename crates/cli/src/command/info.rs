@@ -1,0 +1,109 @@
+//! `countgrid info`: what a model is.
+
+use std::io::{self, Write};
+
+use countgrid_math::Real;
+use serde_json::{Value, json};
+
+use super::words::{Use, top, uses};
+use crate::{
+    args::InfoArgs,
+    failure::Failure,
+    model::{AnyModel, Model, read},
+    report::thousands,
+};
+
+/// Places of the overview, at most.
+const PLACES: usize = 16;
+/// Words of each.
+const WORDS: usize = 6;
+
+pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
+    match read(&args.model)? {
+        AnyModel::F32(model) => info(args, &model, "f32"),
+        AnyModel::F64(model) => info(args, &model, "f64"),
+    }
+}
+
+fn info<T: Real>(args: &InfoArgs, model: &Model<T>, precision: &str) -> Result<(), Failure> {
+    let about = &model.about;
+    let torus = *model.grid.shape().windows().torus();
+    let places = lattice(&about.layout.grid.0);
+    let signed = |place: &Vec<usize>| place.iter().map(|&x| x as isize).collect::<Vec<_>>();
+    let windows: Vec<_> = places.iter().map(|place| about.layout.cell_at(&torus, &signed(place))).collect();
+    let word = |u: Use| about.vocabulary.get(u.word).map_or("", String::as_str);
+    let uses = uses(model, &windows)?;
+    let words =
+        uses.iter().map(|uses| top(uses, WORDS, Use::tells).into_iter().map(word).collect::<Vec<_>>());
+    let overview: Vec<_> = places.iter().zip(words).collect();
+
+    let mut out = io::stdout().lock();
+    let written = if args.json {
+        let overview: Vec<_> =
+            overview.iter().map(|(at, words)| json!({ "at": at, "words": words })).collect();
+        let object = json!({
+            "title": about.title, "precision": precision, "grid": about.layout.grid.0,
+            "window": about.layout.window.0, "vocabulary": about.vocabulary.len(), "fit": about.fit,
+            "words": overview,
+        });
+        writeln!(out, "{object}")
+    } else {
+        let mut text = format!("{}\n\n", about.title);
+        let mut line = |name: &str, value: &str| text.push_str(&format!("{name:<16} {value}\n"));
+        line("grid", &about.layout.grid.to_string());
+        line("window", &about.layout.window.to_string());
+        line("vocabulary", &format!("{} words", thousands(about.vocabulary.len())));
+        line("precision", precision);
+        for (name, value) in about.fit.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null())
+        {
+            let value = match value {
+                Value::String(text) => text.clone(),
+                value => value.to_string(),
+            };
+            line(&name.replace('_', " "), &value);
+        }
+        text.push_str("\nwhat tells most about the windows that start at\n");
+        for (at, words) in overview {
+            let at = at.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+            text.push_str(&format!("{at:<16} {}\n", words.join(" ")));
+        }
+        out.write_all(text.as_bytes())
+    };
+    written.and_then(|()| out.flush()).map_err(Failure::output)
+}
+
+/// Cells spread over the grid: as many along each axis, about [`PLACES`] altogether.
+fn lattice(extents: &[usize]) -> Vec<Vec<usize>> {
+    let long = extents.iter().filter(|&&extent| extent > 1).count().max(1);
+    let steps =
+        (1..=PLACES).rev().find(|n| n.checked_pow(long as u32).is_some_and(|n| n <= PLACES)).unwrap_or(1);
+    let mut places = vec![Vec::new()];
+    for &extent in extents {
+        let along = steps.min(extent);
+        places = places
+            .iter()
+            .flat_map(|place| {
+                (0..along).map(|step| {
+                    let mut place: Vec<usize> = place.clone();
+                    place.push((step as u128 * extent as u128 / along as u128) as usize);
+                    place
+                })
+            })
+            .collect();
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lattice;
+
+    #[test]
+    fn a_lattice_covers_the_grid() {
+        assert_eq!(lattice(&[32, 32]).len(), 16);
+        assert_eq!(lattice(&[1, 40]).len(), 16);
+        assert_eq!(lattice(&[12; 3]).len(), 8);
+        assert_eq!(lattice(&[4; 8]).len(), 1);
+        assert!(lattice(&[5, 3]).iter().all(|place| place[0] < 5 && place[1] < 3));
+    }
+}

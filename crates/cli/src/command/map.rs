@@ -1,0 +1,232 @@
+//! `countgrid map`: documents to a page and a model.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use countgrid_counts::Bags;
+use countgrid_io::{check_writable, save, write_atomically};
+use countgrid_map::{Document, MAX_CELLS, Page, characteristic_words, coverage, write_html};
+use countgrid_math::Real;
+use countgrid_text::TextOptions;
+
+use super::fit::{about, told, wrote};
+use crate::{
+    args::{MapArgs, Precision},
+    corpus::{Corpus, Source, text_options},
+    failure::Failure,
+    fit::{Fitted, fit},
+    interrupt::Interrupt,
+    layout::Layout,
+    model::{Stored, to_file},
+    place::{best, place},
+    report::{Report, thousands},
+};
+
+/// Words that a cell shows at most.
+const WORDS: usize = 8;
+/// Windows of a document that the page keeps.
+const WINDOWS: usize = 8;
+/// Documents that the page lists at most: it holds about half a kilobyte of each.
+const DOCUMENTS: usize = 20_000;
+
+pub(crate) fn run(args: &MapArgs) -> Result<(), Failure> {
+    let report = Report::new(args.say.quiet, args.say.json);
+    let files = Files::in_folder(&args.output)?;
+    let text = text_options(&args.words)?;
+    if let Some(grid) = &args.fit.grid {
+        if Layout::rows_and_columns(grid).is_none() {
+            return Err(Failure::new(
+                format_args!("a page shows a grid of one or two axes, {grid} has {}", grid.0.len()),
+                "take --grid with one or two sides, or `countgrid fit` and then `embed` and `words`",
+            ));
+        }
+        if grid
+            .0
+            .iter()
+            .try_fold(1usize, |cells, &side| cells.checked_mul(side))
+            .is_none_or(|n| n > MAX_CELLS)
+        {
+            return Err(Failure::new(
+                format_args!("a page shows at most {} cells, {grid} has more", thousands(MAX_CELLS)),
+                "take a smaller --grid",
+            ));
+        }
+    }
+    let interrupt = Interrupt::install()?;
+    let source = Source::read(args.path.as_deref(), &args.read, &[&files.page, &files.model], &report)?;
+    let corpus = source.select(&args.words, &report)?;
+    let layout = Layout::choose(args.fit.grid.as_ref(), args.fit.window.as_ref(), corpus.placed())?;
+    match args.fit.precision {
+        Precision::F32 => draw::<f32>(args, &files, &corpus, &layout, text, &report, &interrupt),
+        Precision::F64 => draw::<f64>(args, &files, &corpus, &layout, text, &report, &interrupt),
+    }
+}
+
+/// What is written.
+struct Files {
+    folder: PathBuf,
+    page: PathBuf,
+    model: PathBuf,
+}
+
+impl Files {
+    /// Both files in a folder that is there, or that can be made.
+    fn in_folder(folder: &Path) -> Result<Self, Failure> {
+        let files = Self {
+            folder: folder.to_owned(),
+            page: folder.join("map.html"),
+            model: folder.join("model.safetensors"),
+        };
+        if folder.exists() {
+            check_writable(&files.page)?;
+            check_writable(&files.model)?;
+        } else {
+            check_writable(folder)?; // as a name, which is as good as a folder's
+        }
+        Ok(files)
+    }
+
+    /// Both or none: the page gets its name once the model has been written.
+    fn write(&self, page: &Page, model: &countgrid_io::ModelFile) -> Result<(), Failure> {
+        let made = !self.folder.exists();
+        if made {
+            fs::create_dir(&self.folder).map_err(|error| {
+                Failure::new(
+                    format_args!("{}: {error}", self.folder.display()),
+                    "name another folder (--output)",
+                )
+            })?;
+        }
+        let mut refused = None;
+        let written = write_atomically(&self.page, |out| {
+            write_html(page, out).map_err(|error| match error {
+                countgrid_map::WriteError::Io(error) => error,
+                error => io::Error::other(error),
+            })?;
+            save(&self.model, model).map_err(|error| {
+                refused = Some(Failure::from(error));
+                io::Error::other("the model was not written")
+            })
+        });
+        if written.is_err() && made {
+            let _not_empty = fs::remove_dir(&self.folder);
+        }
+        match refused {
+            Some(refused) => Err(refused),
+            None => Ok(written?),
+        }
+    }
+}
+
+fn draw<T: Stored>(
+    args: &MapArgs,
+    files: &Files,
+    corpus: &Corpus,
+    layout: &Layout,
+    text: TextOptions,
+    report: &Report,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let fitted = fit::<T>(&corpus.bags, layout, &args.fit, report, interrupt)?;
+    told(&fitted.ending, report);
+    let title = args.title.as_deref().unwrap_or(&corpus.name);
+    let about = about(title, corpus, layout, text, &args.words, &args.fit, &fitted.ending);
+    let page = page(title, corpus, layout, &fitted, args.fit.seed, report)?;
+    {
+        let _whole = interrupt.writing();
+        files.write(&page, &to_file(&about, &fitted.grid))?;
+    }
+    wrote(report, &[&files.page, &files.model]);
+    Ok(())
+}
+
+/// The page of a fitted grid.
+fn page<T: Real>(
+    title: &str,
+    corpus: &Corpus,
+    layout: &Layout,
+    fitted: &Fitted<T>,
+    seed: u64,
+    report: &Report,
+) -> Result<Page, Failure> {
+    let sides = (Layout::rows_and_columns(&layout.grid), Layout::rows_and_columns(&layout.window));
+    let (Some(extents), Some(window)) = sides else {
+        return Err(Failure::new("a page needs one or two axes", "take another --grid"));
+    };
+    let labels = corpus.labels();
+    let mut documents = Vec::with_capacity(corpus.entries.len());
+    place(&fitted.histograms, &corpus.bags, |bag, posterior| {
+        let known = corpus.bags.entries(bag).next().is_some();
+        let windows = if known { best(posterior, WINDOWS) } else { Vec::new() };
+        // A float's probability may be a rounding above 1.
+        let posterior = windows.into_iter().map(|(cell, q)| (cell as u32, (q as f32).min(1.0))).collect();
+        let Some(entry) = corpus.entries.get(bag) else { return };
+        let label = entry.label.as_ref().and_then(|label| labels.binary_search(label).ok());
+        documents.push(Document {
+            title: entry.title.clone(),
+            label: label.map(|label| label as u32),
+            snippet: entry.snippet.clone(),
+            posterior,
+        });
+    })?;
+    let bug = |error| Failure::new(format_args!("the page: {error}"), "this is a bug worth a report");
+    let mass = coverage(extents, window, &documents).map_err(bug)?;
+    let pi: Vec<f32> = fitted.grid.tables().0.iter().map(|&p| p.to_f64() as f32).collect();
+    let cells = fitted.grid.shape().cells();
+    let words = characteristic_words(&pi, cells, &corpus.vocabulary, Some(&mass), WORDS).map_err(bug)?;
+
+    let all = documents.len();
+    if all > DOCUMENTS {
+        documents = thinned(documents, DOCUMENTS);
+        report.note(format_args!(
+            "the page lists {} of the {} documents, evenly chosen; all of them were fitted",
+            thousands(DOCUMENTS),
+            thousands(all)
+        ));
+    }
+    let listed = match all {
+        all if all > DOCUMENTS => format!("{}, of which {} are listed", thousands(all), thousands(DOCUMENTS)),
+        all => thousands(all),
+    };
+    let ending = &fitted.ending;
+    let facts = [
+        ("Documents", listed),
+        ("Tokens", thousands(corpus.bags.tokens().round())),
+        ("Vocabulary", format!("{} words", thousands(corpus.vocabulary.len()))),
+        ("Grid", layout.grid.to_string()),
+        ("Window", layout.window.to_string()),
+        ("Iterations", format!("{} ({})", ending.iterations, ending.why())),
+        ("Bound per token", format!("{:.4} nats", ending.bound_per_token)),
+        ("Seed", seed.to_string()),
+        ("Made by", concat!("countgrid ", env!("CARGO_PKG_VERSION")).to_owned()),
+    ];
+    Ok(Page {
+        title: title.to_owned(),
+        extents,
+        window,
+        words,
+        documents,
+        labels,
+        facts: facts.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+    })
+}
+
+/// So many of them, evenly spaced.
+fn thinned<D>(all: Vec<D>, count: usize) -> Vec<D> {
+    let total = all.len();
+    let chosen = |place: usize| place * count / total != (place + 1) * count / total;
+    all.into_iter().enumerate().filter(|&(place, _)| chosen(place)).map(|(_, one)| one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_is_even_and_exact() {
+        assert_eq!(thinned((0..10).collect(), 5), [1, 3, 5, 7, 9]);
+        assert_eq!(thinned((0..38_221).collect::<Vec<_>>(), 20_000).len(), 20_000);
+    }
+}

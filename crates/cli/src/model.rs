@@ -1,0 +1,218 @@
+//! A fitted grid as a file, and back.
+
+use std::path::Path;
+
+use countgrid_grid::Grid;
+use countgrid_io::{ModelFile, NamedTable, TableData, load};
+use countgrid_math::{AlignedVec, Real};
+use countgrid_text::{StopWords, TextOptions};
+use serde_json::{Value, json};
+
+use crate::{
+    failure::Failure,
+    fit::Parameters,
+    layout::{Layout, Sides},
+    memory,
+};
+
+/// What the metadata of a file calls it.
+const KIND: &str = "counting grid";
+
+/// A scalar that a model file can hold.
+pub(crate) trait Stored: Real {
+    fn data(table: Vec<Self>) -> TableData;
+}
+impl Stored for f32 {
+    fn data(table: Vec<Self>) -> TableData {
+        TableData::F32(table)
+    }
+}
+impl Stored for f64 {
+    fn data(table: Vec<Self>) -> TableData {
+        TableData::F64(table)
+    }
+}
+
+/// What a model is apart from its numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct About {
+    pub(crate) title: String,
+    pub(crate) layout: Layout,
+    pub(crate) vocabulary: Vec<String>,
+    /// How a text becomes words: what concerns the selection of the vocabulary is done with.
+    pub(crate) text: TextOptions,
+    /// The data and how it was fitted, to be shown.
+    pub(crate) fit: Value,
+}
+
+/// A model.
+#[derive(Debug)]
+pub(crate) struct Model<T> {
+    pub(crate) about: About,
+    pub(crate) grid: Parameters<T>,
+}
+
+/// A model as a file has it.
+#[derive(Debug)]
+pub(crate) enum AnyModel {
+    F32(Model<f32>),
+    F64(Model<f64>),
+}
+
+/// The tables `pi` `[feature, extents...]`, `prior` `[extents...]` and `window` `[axes]`, with texts `kind`,
+/// `version`, `title`, `vocabulary`, `text`, `fit`.
+pub(crate) fn to_file<T: Stored>(about: &About, grid: &Parameters<T>) -> ModelFile {
+    let (pi, prior) = grid.tables();
+    let extents = about.layout.grid.0.clone();
+    let sides = about.layout.window.0.iter().map(|&side| u32::try_from(side).unwrap_or(u32::MAX)).collect();
+    let table = |name: &str, shape, data| NamedTable { name: name.to_owned(), shape, data };
+    let mut file = ModelFile {
+        tables: vec![
+            table("pi", [vec![about.vocabulary.len()], extents.clone()].concat(), T::data(pi.to_vec())),
+            table("prior", extents, T::data(prior.to_vec())),
+            table("window", vec![about.layout.window.0.len()], TableData::U32(sides)),
+        ],
+        ..ModelFile::default()
+    };
+    let texts = [
+        ("kind", KIND.to_owned()),
+        ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("title", about.title.clone()),
+        ("text", text_to_json(&about.text).to_string()),
+        ("fit", about.fit.to_string()),
+    ];
+    file.metadata.extend(texts.map(|(key, text)| (key.to_owned(), text)));
+    file.set_strings("vocabulary", &about.vocabulary);
+    file
+}
+
+/// Reads a model, whatever its scalar.
+pub(crate) fn read(path: &Path) -> Result<AnyModel, Failure> {
+    let mut file = load(path)?;
+    let foreign = |what: String| {
+        Failure::new(
+            format_args!("{}: no model of a counting grid: {what}", path.display()),
+            "name a file that `countgrid map` or `countgrid fit` has written",
+        )
+    };
+    let about = about(&file).map_err(foreign)?;
+    let mut take = |name: &str| {
+        let place = file.tables.iter().position(|table| table.name == name);
+        place.map(|place| file.tables.swap_remove(place).data)
+    };
+    match (take("pi"), take("prior")) {
+        (Some(TableData::F32(pi)), Some(TableData::F32(prior))) => {
+            Ok(AnyModel::F32(Model::new(about, pi, &prior, foreign)?))
+        }
+        (Some(TableData::F64(pi)), Some(TableData::F64(prior))) => {
+            Ok(AnyModel::F64(Model::new(about, pi, &prior, foreign)?))
+        }
+        _ => Err(foreign("the tables `pi` and `prior` are both F32 or both F64".to_owned())),
+    }
+}
+
+impl<T: Real> Model<T> {
+    fn new(
+        about: About,
+        pi: Vec<T>,
+        prior: &[T],
+        foreign: impl Fn(String) -> Failure,
+    ) -> Result<Self, Failure> {
+        let (shape, _) = memory::plan::<T>(&about.layout, about.vocabulary.len(), 1)?;
+        if pi.len() + prior.len() != shape.grid_len() {
+            return Err(foreign("the tables do not have the size that their shapes say".to_owned()));
+        }
+        let mut storage = AlignedVec::zeroed(shape.grid_len())
+            .map_err(|error| Failure::new(error, "use a larger machine"))?;
+        let (own, own_prior) = storage.split_at_mut(pi.len());
+        own.copy_from_slice(&pi);
+        own_prior.copy_from_slice(prior);
+        let grid = Grid::new(shape, storage).map_err(|error| foreign(error.to_string()))?;
+        Ok(Self { about, grid })
+    }
+}
+
+/// Everything but the numbers, checked against one another.
+fn about(file: &ModelFile) -> Result<About, String> {
+    let text = |key: &str| file.metadata.get(key).ok_or_else(|| format!("it has no text `{key}`"));
+    let json = |key: &str| {
+        let value = serde_json::from_str::<Value>(text(key)?);
+        value.map_err(|error| format!("its text `{key}` is not JSON: {error}"))
+    };
+    if text("kind")? != KIND {
+        return Err(format!("its text `kind` is not `{KIND}`"));
+    }
+    let table = |name: &str| file.table(name).ok_or_else(|| format!("it has no table `{name}`"));
+    let (pi, prior, window) = (table("pi")?, table("prior")?, table("window")?);
+    let [features, extents @ ..] = pi.shape.as_slice() else {
+        return Err("its table `pi` has no axes".to_owned());
+    };
+    let TableData::U32(sides) = &window.data else {
+        return Err("its table `window` is not U32".to_owned());
+    };
+    let axes = 1..=crate::layout::AXES;
+    let positive = extents.iter().all(|&extent| extent > 0) && sides.iter().all(|&side| side > 0);
+    if !(axes.contains(&extents.len()) && prior.shape == extents && positive) {
+        return Err(
+            "its tables `pi` and `prior` have other shapes than [words, extents...], [extents...]".into()
+        );
+    }
+    let vocabulary =
+        file.strings("vocabulary").ok_or("its text `vocabulary` is not a JSON array of words")?;
+    if vocabulary.len() != *features {
+        return Err(format!("it has {} words and `pi` for {features}", vocabulary.len()));
+    }
+    let layout = Layout {
+        grid: Sides(extents.to_vec()),
+        window: Sides(sides.iter().map(|&side| side as usize).collect()),
+    };
+    let layout = layout.check().map_err(|_| "its window does not fit into its grid")?;
+    let options = text_from_json(&json("text")?).ok_or("its text `text` lacks text options")?;
+    Ok(About { title: text("title")?.clone(), layout, vocabulary, text: options, fit: json("fit")? })
+}
+
+fn text_to_json(options: &TextOptions) -> Value {
+    let stop_words = match &options.stop_words {
+        StopWords::English => json!("english"),
+        StopWords::List(words) => json!(words),
+        _ => json!("none"),
+    };
+    json!({
+        "stop_words": stop_words, "stem": options.stem,
+        "min_letters": options.min_letters, "max_letters": options.max_letters,
+    })
+}
+
+fn text_from_json(value: &Value) -> Option<TextOptions> {
+    let stop_words = match value.get("stop_words")? {
+        Value::Array(words) => {
+            let words = words.iter().map(|word| word.as_str().map(str::to_owned));
+            StopWords::List(words.collect::<Option<_>>()?)
+        }
+        Value::String(word) if word == "english" => StopWords::English,
+        Value::String(word) if word == "none" => StopWords::None,
+        _ => return None,
+    };
+    let letters = |key| usize::try_from(value.get(key)?.as_u64()?).ok();
+    Some(TextOptions {
+        stop_words,
+        stem: value.get("stem")?.as_bool()?,
+        min_letters: letters("min_letters")?,
+        max_letters: letters("max_letters")?,
+        ..TextOptions::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_options_come_back() {
+        for stop_words in [StopWords::English, StopWords::None, StopWords::List(vec!["a".into()])] {
+            let options = TextOptions { stop_words, stem: true, min_letters: 3, ..TextOptions::default() };
+            assert_eq!(text_from_json(&text_to_json(&options)), Some(options));
+        }
+        assert_eq!(text_from_json(&json!({ "stop_words": "french" })), None);
+    }
+}

@@ -1,0 +1,198 @@
+//! What a run says: lines for people, JSON for programs, or nothing.
+
+use std::{
+    cell::RefCell,
+    fmt::Display,
+    io::{self, IsTerminal, Write},
+    time::{Duration, Instant},
+};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+/// Where and how a run reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Voice {
+    /// Lines on standard output, progress on standard error.
+    People,
+    /// One JSON object per line on standard output.
+    Programs,
+    /// Nothing but errors.
+    Nobody,
+}
+
+/// Reports events to whoever listens. That nobody reads standard output any more stops no fit.
+#[derive(Debug)]
+pub(crate) struct Report {
+    voice: Voice,
+    began: Instant,
+    out: RefCell<io::Stdout>,
+}
+
+impl Report {
+    pub(crate) fn new(quiet: bool, json: bool) -> Self {
+        let voice = match (json, quiet) {
+            (true, _) => Voice::Programs,
+            (false, true) => Voice::Nobody,
+            (false, false) => Voice::People,
+        };
+        Self { voice, began: Instant::now(), out: RefCell::new(io::stdout()) }
+    }
+
+    /// Since the run began.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+
+    /// One event: its name and a text for people, the fields of an object for programs.
+    pub(crate) fn event(&self, name: &str, text: impl Display, fields: Value) {
+        match self.voice {
+            Voice::People => {
+                let text = text.to_string().replace('\n', "\n          ");
+                self.line(format_args!("{name:<9} {text}"));
+            }
+            Voice::Programs => self.object(name, fields),
+            Voice::Nobody => {}
+        }
+    }
+
+    /// Something that is not as it should be, but can be gone on with.
+    pub(crate) fn note(&self, text: impl Display) {
+        match self.voice {
+            Voice::People => self.line(format_args!("note      {text}")),
+            Voice::Programs => self.object("note", json!({ "text": text.to_string() })),
+            Voice::Nobody => {}
+        }
+    }
+
+    /// Begins to show the progress of a fit.
+    pub(crate) fn progress(&self, iterations: usize) -> Progress<'_> {
+        let bar = (self.voice == Voice::People && io::stderr().is_terminal()).then(|| {
+            let style = ProgressStyle::with_template("fit       {bar:24} {pos}/{len}  {msg}");
+            ProgressBar::new(iterations as u64)
+                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        Progress { report: self, bar, began: Instant::now() }
+    }
+
+    fn object(&self, name: &str, mut fields: Value) {
+        if let Some(fields) = fields.as_object_mut() {
+            fields.insert("event".to_owned(), name.into());
+        }
+        self.line(fields);
+    }
+
+    fn line(&self, line: impl Display) {
+        let mut out = self.out.borrow_mut();
+        let _closed = writeln!(out, "{line}").and_then(|()| out.flush());
+    }
+}
+
+/// Where a fit is.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    /// Which restart of how many, from 1.
+    pub(crate) restart: (usize, usize),
+    /// The present grid, such as `16x16`.
+    pub(crate) grid: String,
+    /// Updates made on it.
+    pub(crate) iteration: usize,
+    /// Updates made altogether, at most those announced.
+    pub(crate) done: usize,
+    /// Log evidence per token, in nats.
+    pub(crate) bound_per_token: f64,
+    /// Which share of the work is done, in `[0, 1]`.
+    pub(crate) share: f64,
+    /// Whether the fit of this grid is over.
+    pub(crate) last: bool,
+}
+
+/// A bar where standard error is a terminal, else a line every ten iterations.
+#[derive(Debug)]
+pub(crate) struct Progress<'a> {
+    report: &'a Report,
+    bar: Option<ProgressBar>,
+    began: Instant,
+}
+
+impl Progress<'_> {
+    /// Shows where the fit is.
+    pub(crate) fn show(&self, step: &Step) {
+        let left = self.left(step.share);
+        let Step { restart: (restart, restarts), grid, iteration, bound_per_token, .. } = step;
+        let restart_of =
+            if *restarts > 1 { format!("restart {restart}/{restarts}, ") } else { String::new() };
+        let left_text = left.map_or(String::new(), |left| format!(", {} left", duration(left)));
+        let text = format!(
+            "{restart_of}grid {grid}, iteration {iteration}, bound per token {bound_per_token:.4}{left_text}"
+        );
+        match (&self.bar, self.report.voice) {
+            (Some(bar), _) => {
+                bar.set_position(step.done as u64);
+                bar.set_message(text);
+            }
+            (None, Voice::People) if iteration % 10 == 0 || step.last => eprintln!("fit       {text}"),
+            (None, Voice::Programs) => self.report.object(
+                "iteration",
+                json!({
+                    "restart": restart, "grid": grid, "iteration": iteration,
+                    "bound_per_token": bound_per_token, "seconds": self.report.seconds(),
+                    "seconds_left": left.map(|left| left.as_secs_f64()),
+                }),
+            ),
+            _ => {}
+        }
+    }
+
+    /// Time left if the rest of the work goes on as fast as so far.
+    fn left(&self, share: f64) -> Option<Duration> {
+        let left = self.began.elapsed().as_secs_f64() * (1.0 - share) / share;
+        Duration::try_from_secs_f64(left).ok().filter(|_| share > 0.0)
+    }
+}
+
+impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// `42 s`, `3 min 5 s`, `2 h 10 min`.
+pub(crate) fn duration(time: Duration) -> String {
+    let seconds = time.as_secs_f64().round() as u64;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// `198332` as `198,332`.
+pub(crate) fn thousands(number: impl Display) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_times_for_people() {
+        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(thousands(number), text);
+        }
+        for (seconds, text) in [(0, "0 s"), (59, "59 s"), (185, "3 min 5 s"), (7_800, "2 h 10 min")] {
+            assert_eq!(duration(Duration::from_secs(seconds)), text);
+        }
+    }
+}
