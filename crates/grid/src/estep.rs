@@ -7,7 +7,7 @@
 use countgrid_counts::{Bags, Count};
 use countgrid_math::{Kernel, Real, dispatch, exp, ln, sum};
 
-use crate::tiles::Tiles;
+use crate::{Cut, tiles::Tiles};
 
 /// Scores, then posteriors, of a few bags: `[tile][bag][lane]`, with the best of every row.
 #[derive(Debug)]
@@ -25,13 +25,15 @@ pub(crate) struct Heat<T> {
 }
 
 impl<T: Real> Heat<T> {
-    /// `β` in (0, 1]. What the cut denies is at most `P exp(-cut) = u` of the evidence, one rounding.
-    pub(crate) fn new(beta: T, cells: usize) -> Self {
-        Self { beta, cut: ln(T::from_f64(cells as f64)) - ln(T::UNIT_ROUNDOFF) }
-    }
-
-    pub(crate) fn one(cells: usize) -> Self {
-        Self::new(T::one(), cells)
+    /// `β` in (0, 1]. What [`Cut::Rounding`] denies is at most `P exp(-cut) = u` of the evidence.
+    pub(crate) fn new(beta: T, cut: Cut, cells: usize) -> Self {
+        let cut = match cut {
+            Cut::Rounding => ln(T::from_f64(cells as f64)) - ln(T::UNIT_ROUNDOFF),
+            Cut::Nats(nats) => T::from_f64(nats),
+            Cut::Off => T::infinity(),
+        };
+        // Padding, at -inf, is never alive.
+        Self { beta, cut: if cut < T::max_value() { cut } else { T::max_value() } }
     }
 
     fn is_alive(&self, score: T, best: T) -> bool {

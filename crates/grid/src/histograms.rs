@@ -5,7 +5,7 @@ use countgrid_em::{FreeEnergy, Table, Tables};
 use countgrid_math::{Kernel, Real, dispatch};
 
 use crate::{
-    Grid, GridError, Shape,
+    Cut, Grid, GridError, Shape,
     error::{long_enough, same_length},
     estep::{Chunk, Heat},
     grid::window_means,
@@ -105,8 +105,7 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
     /// Places bag `t` of a data set: writes the posterior `q` `[cell]` over windows and returns the log
     /// evidence `log p(c)` in nats, without the multinomial coefficient.
     ///
-    /// Windows whose score is more than `ln(P) - ln(u)` below the best get exactly zero; what they are denied
-    /// is less than one rounding of the evidence. An empty bag has the prior as its posterior.
+    /// Windows far below the best get exactly zero ([`Cut::Rounding`]). An empty bag has the prior as its posterior.
     ///
     /// `scratch`: at least [`Shape::posterior_scratch_len`]`(1)` elements.
     ///
@@ -160,7 +159,7 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
         let one = self.shape.posterior_scratch_len::<T>(1);
         long_enough("scratch", one, scratch.len())?;
         self.same_features(bags)?;
-        let heat = Heat::one(self.shape.cells());
+        let heat = Heat::new(T::one(), Cut::Rounding, self.shape.cells());
         let most = scratch.len() / one;
         let (mut first, end) = (range.start, range.end);
         while first < end {

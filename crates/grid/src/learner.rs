@@ -28,7 +28,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Learner<T, S, D> {
     /// [`Shape::plane_scratch_len`], used only here.
     ///
     /// # Errors
-    /// [`GridError::Length`], [`GridError::Pseudocount`], [`GridError::NoPasses`].
+    /// [`GridError::Length`], [`GridError::Pseudocount`], [`GridError::NoPasses`], [`GridError::Cut`].
     pub fn new(
         grid: Grid<T, S, D>,
         histograms: S,
@@ -163,7 +163,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, B: Bags, const D: usize> Fit<B> for Le
         self.histograms.same_features(bags)?;
         let (shape, tiles) = (self.shape(), self.histograms.tiles());
         let rows = shape.features() + 1;
-        let heat = Heat::new(self.beta, shape.cells());
+        let heat = Heat::new(self.beta, self.options.cut, shape.cells());
         let (counts, totals, scratch) = statistics.parts_mut();
         let most = scratch.len() / shape.posterior_scratch_len::<T>(1);
         let (mut first, mut free_energy) = (0, 0.0);

@@ -74,7 +74,7 @@ pub use crate::{
     grid::Grid,
     histograms::{LogHistograms, Posterior},
     learner::Learner,
-    options::{Options, Rule},
+    options::{Cut, Options, Rule},
     shape::Shape,
     statistics::Statistics,
 };

@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use countgrid_counts::Dense;
 use countgrid_em::Fit;
-use countgrid_grid::{Grid, GridError, Learner, LogHistograms, Options, Shape, Statistics};
+use countgrid_grid::{Cut, Grid, GridError, Learner, LogHistograms, Options, Shape, Statistics};
 use countgrid_math::Real;
 use countgrid_torus::{Torus, Windows};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -83,6 +83,9 @@ fn options_that_mean_nothing_are_refused() {
         assert_eq!(new(options), Err(GridError::Pseudocount));
     }
     assert_eq!(new(Options { inner_passes: 0, ..Options::default() }), Err(GridError::NoPasses));
+    for nats in [0.0, -1.0, f64::NAN] {
+        assert_eq!(new(Options { cut: Cut::Nats(nats), ..Options::default() }), Err(GridError::Cut));
+    }
 }
 
 #[test]

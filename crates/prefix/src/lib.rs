@@ -35,5 +35,5 @@ mod window;
 
 pub use crate::{
     error::LengthError,
-    window::{scratch_len, spread_sums, window_sums},
+    window::{Axis, Way, axes, scratch_len, spread_sums, sums_along, window_sums},
 };

@@ -10,25 +10,66 @@ use crate::ring::Ring;
 /// Sides up to this one are summed directly, left to right; longer ones by doubling.
 const DIRECT: usize = 8;
 
+/// One axis of the torus that a table lies on, with the window's side along it.
+///
+/// All of them, as [`axes`] gives them, say what window sums need, whatever their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    extent: usize, // cells along the axis
+    stride: usize, // from one of them to the next
+    side: usize,   // cells of a window along the axis, at most the extent
+}
+
+impl Axis {
+    /// Elements of scratch for the powers of a long side.
+    const fn powers(self) -> usize {
+        let ring = self.extent * self.stride; // at most the number of cells
+        match self.side {
+            ..=DIRECT => 0,
+            9..16 => ring, // P_4
+            _ => 2 * ring, // two P in turn
+        }
+    }
+}
+
+/// Which windows a cell sums over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The window that starts at the cell: `S`, as in [`window_sums`].
+    Window,
+    /// All windows that hold the cell: the adjoint `S'`, as in [`spread_sums`].
+    Spread,
+}
+
+/// The axes of a torus with windows, for [`sums_along`].
+#[must_use]
+pub const fn axes<const D: usize>(windows: &Windows<D>) -> [Axis; D] {
+    let (sides, extents, strides) = (windows.sides(), windows.torus().extents(), windows.torus().strides());
+    let (mut axes, mut axis) = ([Axis { extent: 1, stride: 1, side: 1 }; D], 0);
+    while axis < D {
+        axes[axis] = Axis { extent: extents[axis], stride: strides[axis], side: sides[axis] };
+        axis += 1;
+    }
+    axes
+}
+
 /// Elements of scratch that [`window_sums`] and [`spread_sums`] need, however many rows the table has.
 ///
 /// At most three planes: one if two axes or more have a side above 1, and up to two for a side above 8.
 #[must_use]
 pub const fn scratch_len<const D: usize>(windows: &Windows<D>) -> usize {
-    let (sides, extents, strides) = (windows.sides(), windows.torus().extents(), windows.torus().strides());
+    scratch_along(&axes(windows), windows.torus().cells())
+}
+
+const fn scratch_along(axes: &[Axis], cells: usize) -> usize {
     let (mut passes, mut powers, mut axis) = (0, 0, 0);
-    while axis < D {
-        let ring = extents[axis] * strides[axis]; // at most the number of cells
-        let needed = match sides[axis] {
-            ..=DIRECT => 0,
-            9..16 => ring, // P_4
-            _ => 2 * ring, // two P in turn
-        };
-        passes += (sides[axis] > 1) as usize;
+    while axis < axes.len() {
+        let needed = axes[axis].powers();
+        passes += (axes[axis].side > 1) as usize;
         powers = if needed > powers { needed } else { powers };
         axis += 1;
     }
-    let plane = if passes > 1 { windows.torus().cells() } else { 0 };
+    let plane = if passes > 1 { cells } else { 0 };
     powers.saturating_add(plane)
 }
 
@@ -58,19 +99,18 @@ pub const fn scratch_len<const D: usize>(windows: &Windows<D>) -> usize {
 /// builds and wraps in release builds. For wrapping in both use [`core::num::Wrapping`].
 ///
 /// # Speed
-/// `#[inline(always)]` down to the loops, so that they are compiled for the instruction set of the
-/// calling function. Every call instantiates them: keep the calls few.
+/// One copy of the loops for each element type, compiled for the target as it is. [`sums_along`] has them
+/// inlined.
 ///
 /// # Errors
 /// [`LengthError`], before anything is written.
-#[inline(always)]
 pub fn window_sums<const D: usize, T: Copy + Zero>(
     windows: &Windows<D>,
     table: &[T],
     sums: &mut [T],
     scratch: &mut [T],
 ) -> Result<(), LengthError> {
-    all_rows::<D, T, false>(windows, table, sums, scratch)
+    out_of_line(&axes(windows), Way::Window, table, sums, scratch)
 }
 
 /// The adjoint `(S'g)_i = ∑_o g_{i-o}`, `0 ≤ o_d < W_d`, of every row `g` of a `[row][cell]` table.
@@ -81,25 +121,44 @@ pub fn window_sums<const D: usize, T: Copy + Zero>(
 ///
 /// # Errors
 /// [`LengthError`], before anything is written.
-#[inline(always)]
 pub fn spread_sums<const D: usize, T: Copy + Zero>(
     windows: &Windows<D>,
     table: &[T],
     sums: &mut [T],
     scratch: &mut [T],
 ) -> Result<(), LengthError> {
-    all_rows::<D, T, true>(windows, table, sums, scratch)
+    out_of_line(&axes(windows), Way::Spread, table, sums, scratch)
 }
 
-#[inline(always)]
-fn all_rows<const D: usize, T: Copy + Zero, const MIRRORED: bool>(
-    windows: &Windows<D>,
+#[inline(never)]
+fn out_of_line<T: Copy + Zero>(
+    axes: &[Axis],
+    way: Way,
     table: &[T],
     sums: &mut [T],
     scratch: &mut [T],
 ) -> Result<(), LengthError> {
-    let cells = windows.torus().cells().max(1); // the maximum tells the compiler
-    let needed = scratch_len(windows);
+    sums_along(axes, way, table, sums, scratch)
+}
+
+/// [`window_sums`] or [`spread_sums`] with the shape as data: all axes of [`axes`], in their order.
+///
+/// `#[inline(always)]` down to the loops, so that they are compiled for the instruction set of the calling
+/// function. Every call instantiates them, in both ways and for all sides: keep the calls few.
+///
+/// # Errors
+/// [`LengthError`], before anything is written.
+#[inline(always)]
+pub fn sums_along<T: Copy + Zero>(
+    axes: &[Axis],
+    way: Way,
+    table: &[T],
+    sums: &mut [T],
+    scratch: &mut [T],
+) -> Result<(), LengthError> {
+    // The maximum tells the compiler that it can divide.
+    let cells = axes.iter().fold(1, |cells: usize, axis| cells.saturating_mul(axis.extent)).max(1);
+    let needed = scratch_along(axes, cells);
     if !table.len().is_multiple_of(cells) {
         return Err(LengthError::Rows { cells, found: table.len() });
     }
@@ -108,8 +167,10 @@ fn all_rows<const D: usize, T: Copy + Zero, const MIRRORED: bool>(
     }
     let found = scratch.len();
     let scratch = scratch.get_mut(..needed).ok_or(LengthError::Scratch { needed, found })?;
-    for (row, sums) in table.chunks_exact(cells).zip(sums.chunks_exact_mut(cells)) {
-        one_row::<D, T, MIRRORED>(windows, row, sums, scratch);
+    let rows = table.chunks_exact(cells).zip(sums.chunks_exact_mut(cells));
+    match way {
+        Way::Window => rows.for_each(|(row, sums)| one_row::<T, false>(axes, row, sums, scratch)),
+        Way::Spread => rows.for_each(|(row, sums)| one_row::<T, true>(axes, row, sums, scratch)),
     }
     Ok(())
 }
@@ -117,14 +178,13 @@ fn all_rows<const D: usize, T: Copy + Zero, const MIRRORED: bool>(
 /// The axes with a side above 1, last axis first. The passes alternate between the first plane of
 /// scratch and the row of sums, so that the last one ends in the sums.
 #[inline(always)]
-fn one_row<const D: usize, T: Copy + Zero, const MIRRORED: bool>(
-    windows: &Windows<D>,
+fn one_row<T: Copy + Zero, const MIRRORED: bool>(
+    axes: &[Axis],
     row: &[T],
     sums: &mut [T],
     scratch: &mut [T],
 ) {
-    let (sides, extents, strides) = (windows.sides(), windows.torus().extents(), windows.torus().strides());
-    let passes = sides.iter().filter(|&&side| side > 1).count();
+    let passes = axes.iter().filter(|axis| axis.side > 1).count();
     if passes == 0 {
         copy(row, sums);
         return;
@@ -132,12 +192,9 @@ fn one_row<const D: usize, T: Copy + Zero, const MIRRORED: bool>(
     let plane = if passes > 1 { row.len() } else { 0 };
     let Some((plane, scratch)) = scratch.split_at_mut_checked(plane) else { return };
     let mut pass = 0;
-    for axis in (0..D).rev() {
-        if sides[axis] == 1 {
-            continue;
-        }
+    for axis in axes.iter().rev().filter(|axis| axis.side > 1) {
         pass += 1;
-        let ring = Ring::<MIRRORED> { extent: extents[axis], stride: strides[axis] };
+        let ring = Ring::<MIRRORED> { extent: axis.extent, stride: axis.stride };
         let last = (passes - pass) % 2 == 0;
         // One call for all cases, since all that is below is inlined here.
         let (f, out): (&[T], &mut [T]) = match (pass, last) {
@@ -146,7 +203,7 @@ fn one_row<const D: usize, T: Copy + Zero, const MIRRORED: bool>(
             (_, true) => (&*plane, &mut *sums),
             (_, false) => (&*sums, &mut *plane),
         };
-        one_axis(ring, sides[axis], f, out, scratch);
+        one_axis(ring, axis.side, f, out, scratch);
     }
 }
 
