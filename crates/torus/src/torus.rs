@@ -73,8 +73,11 @@ impl<const D: usize> Torus<D> {
         let (mut coords, mut rest, mut axis) = ([0; D], cell, D);
         while axis > 0 {
             axis -= 1;
-            coords[axis] = rest % self.extents[axis];
-            rest /= self.extents[axis];
+            coords[axis] = wrap(rest, self.extents[axis]);
+            rest = match rest.checked_div(self.extents[axis]) {
+                Some(rest) => rest,
+                None => 0,
+            };
         }
         coords
     }
@@ -84,7 +87,7 @@ impl<const D: usize> Torus<D> {
     pub const fn cell_of(&self, coords: [usize; D]) -> usize {
         let (mut cell, mut axis) = (0, 0);
         while axis < D {
-            cell = cell * self.extents[axis] + coords[axis] % self.extents[axis];
+            cell = cell * self.extents[axis] + wrap(coords[axis], self.extents[axis]);
             axis += 1;
         }
         cell
@@ -102,7 +105,10 @@ impl<const D: usize> Torus<D> {
         let (mut coords, mut axis) = (self.coords_of(cell), 0);
         while axis < D {
             // Both terms are below E_d ≤ isize::MAX, so neither the cast nor the sum overflows.
-            coords[axis] += offset[axis].rem_euclid(self.extents[axis] as isize) as usize;
+            coords[axis] += match offset[axis].checked_rem_euclid(self.extents[axis] as isize) {
+                Some(forwards) => forwards as usize,
+                None => 0,
+            };
             axis += 1;
         }
         self.cell_of(coords)
@@ -156,5 +162,13 @@ impl<const D: usize> Torus<D> {
     #[must_use]
     pub const fn neighbours(&self, cell: usize) -> Neighbours<D> {
         Neighbours::new(*self, cell)
+    }
+}
+
+/// `coord mod extent`. The extent is never zero, but a compiler that does not know would add a panic.
+const fn wrap(coord: usize, extent: usize) -> usize {
+    match coord.checked_rem(extent) {
+        Some(coord) => coord,
+        None => 0,
     }
 }

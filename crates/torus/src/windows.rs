@@ -84,8 +84,10 @@ impl<const D: usize> Windows<D> {
             (self.torus.extents(), self.torus.coords_of(start), self.torus.coords_of(cell));
         let mut axis = 0;
         while axis < D {
+            let wraps = cell[axis] < start[axis];
             // Both coordinates are below E_d ≤ isize::MAX.
-            if (cell[axis] + extents[axis] - start[axis]) % extents[axis] >= self.sides[axis] {
+            let offset = cell[axis] + if wraps { extents[axis] } else { 0 } - start[axis];
+            if offset >= self.sides[axis] {
                 return false;
             }
             axis += 1;
