@@ -1,7 +1,13 @@
 //! Prefix sums, box sums and torus window sums in any dimension, without an allocator.
 //!
-//! [`window_sums`] is the window operator `(S f)_k = ∑_o f_{k+o}` of a counting grid and
-//! [`spread_sums`] its adjoint `(S'g)_i = ∑_o g_{i-o}`, by additions only.
+//! * [`window_sums`], `(S f)_k = ∑_o f_{k+o}`, and its adjoint [`spread_sums`], `(S'g)_i = ∑_o g_{i-o}`:
+//!   sums over a window at every cell of a torus, by additions only, so that each sum keeps its relative
+//!   accuracy. The summation tree depends on the window alone: translating the input translates the
+//!   output bit for bit.
+//! * [`inclusive`], [`exclusive`] and their in-place forms: prefix sums along every axis. [`BoxSums`]: the
+//!   sum over any box, in `2^D` reads. Exact for integers; for floats read its warning.
+//!
+//! All work on `[row][cell]` tables, cells row-major, of integers and floats alike.
 //!
 //! ```
 //! use countgrid_prefix::{scratch_len, spread_sums, window_sums};
@@ -25,8 +31,9 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod cumulative;
 mod error;
-#[cfg(feature = "fuzzing")]
+#[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod lanes;
@@ -34,6 +41,7 @@ mod ring;
 mod window;
 
 pub use crate::{
+    cumulative::{BoxSums, exclusive, exclusive_in_place, inclusive, inclusive_in_place},
     error::LengthError,
     window::{Axis, Way, axes, scratch_len, spread_sums, sums_along, window_sums},
 };

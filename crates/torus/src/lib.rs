@@ -34,7 +34,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
-#[cfg(feature = "fuzzing")]
+#[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod neighbours;
