@@ -118,6 +118,14 @@ fn counts_beyond_the_float_range_are_an_error_and_no_nan() {
     let p = two_cells([1.0, 0.0, 1.0, 0.0], vec![vec![1e300, 0.0]]);
     let (learner, mut statistics) = (p.learner::<f32>(Options::default()), p.statistics::<f32>(4));
     assert_eq!(p.e_step(&learner, &mut statistics), Err(GridError::Overflow { bag: 0 }));
+    // A score overflows before the tokens do: 1e37 times the logarithm of the floor.
+    let p = two_cells([1.0, 0.0, 1.0, 0.0], vec![vec![0.0, 1e37]]);
+    let (learner, mut statistics) = (p.learner::<f32>(Options::default()), p.statistics::<f32>(4));
+    assert_eq!(p.e_step(&learner, &mut statistics), Err(GridError::Overflow { bag: 0 }));
+    let mut scratch = vec![0.0; p.shape().posterior_scratch_len::<f32>(1)];
+    let bags = Dense::new(2, &[0.0, 1e37]).unwrap();
+    let placed = learner.histograms().posterior(&bags, 0, &mut [0.0; 2], &mut scratch);
+    assert_eq!(placed, Err(GridError::Overflow { bag: 0 }));
     // Bags that only overflow together.
     let p = two_cells([0.5, 0.5, 0.5, 0.5], vec![vec![3e36, 0.0]; 100]);
     let (learner, mut statistics) = (p.learner::<f32>(Options::default()), p.statistics::<f32>(7));
