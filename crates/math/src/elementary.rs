@@ -122,7 +122,7 @@ free_functions! {
     /// The logistic function `1 / (1 + e^-x)`. 0 at -∞, 1 at ∞; never overflows.
     ///
     /// # Accuracy
-    /// At most 3 ulp.
+    /// At most 2.41 ulp (`f32`, all inputs), 2 ulp (`f64`).
     ///
     /// ```
     /// assert_eq!(countgrid_math::sigmoid(0.0), 0.5);
@@ -131,7 +131,7 @@ free_functions! {
     /// `ln(1 + e^x)`, the integral of [`sigmoid`]. 0 at -∞, ∞ at ∞; never overflows.
     ///
     /// # Accuracy
-    /// At most 2 ulp.
+    /// At most 1.56 ulp (`f32`, all inputs), 1.5 ulp (`f64`).
     ///
     /// ```
     /// assert_eq!(countgrid_math::softplus(0.0), core::f64::consts::LN_2);
