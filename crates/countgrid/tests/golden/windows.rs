@@ -66,7 +66,7 @@ fn distance_of<T: Real, const D: usize>(case: &Case) -> Result<(), Failure> {
 
 /// `[cell][row]` of a file as the `[row][cell]` of the library.
 pub fn transpose<T: Real>(data: &[f64], cells: usize) -> Result<Vec<T>, Failure> {
-    if cells == 0 || data.len() % cells != 0 {
+    if cells == 0 || !data.len().is_multiple_of(cells) {
         return Err(Failure(format!("{} elements are no table of {cells} cells", data.len())));
     }
     let rows = data.len() / cells;
