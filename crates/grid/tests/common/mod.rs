@@ -193,7 +193,13 @@ pub fn softmax(s: &[f64]) -> Vec<f64> {
 /// The largest difference of two tables.
 pub fn distance(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
     assert_eq!(a.len(), b.len());
-    a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+    a.iter().zip(b).map(|(a, b)| row_distance(a, b)).fold(0.0, f64::max)
+}
+
+/// The largest difference of two rows.
+pub fn row_distance(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
 /// What two ways to compute a probability, or a bound relative to itself, may differ by in f64.
