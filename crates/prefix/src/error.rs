@@ -1,6 +1,6 @@
 use core::fmt;
 
-/// Why a slice was refused. Lengths are in elements.
+/// Why slices were refused. Lengths are in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
@@ -11,6 +11,8 @@ pub enum LengthError {
     Sums { expected: usize, found: usize },
     /// The scratch is shorter than it must be. Longer is fine.
     Scratch { needed: usize, found: usize },
+    /// What was passed as the axes of one torus is a part of them, or a mixture.
+    Axes,
 }
 
 impl fmt::Display for LengthError {
@@ -25,6 +27,7 @@ impl fmt::Display for LengthError {
             Self::Scratch { needed, found } => {
                 write!(f, "the scratch has {found} elements, needs at least {needed}")
             }
+            Self::Axes => f.write_str("not all axes of one torus, in their order"),
         }
     }
 }

@@ -93,22 +93,42 @@ fn sum_lanes<T: Copy + Add<Output = T>, const N: usize, const L: usize>(
     }
 }
 
-/// `out[i] = out[i] + (terms[0][i] + terms[1][i] + ...)`. No term is shorter than `out`.
+/// `out[i] = out[i] + tree([terms[0][i], terms[1][i], ...])`. No term is shorter than `out`.
 #[inline(always)]
-pub(crate) fn add<T: Copy + Add<Output = T>, const N: usize>(mut terms: [&[T]; N], out: &mut [T]) {
-    const { assert!(N > 0) };
+pub(crate) fn add<T: Copy + Add<Output = T>, const N: usize>(
+    terms: [&[T]; N],
+    out: &mut [T],
+    tree: impl Tree<N>,
+) {
+    let whole = out.len() - out.len() % LANES; // no element may be added to twice
+    let Some((chunks, rest)) = out.split_at_mut_checked(whole) else { return };
+    add_lanes::<T, N, LANES>(terms, chunks, tree);
+    let mut after = terms;
+    for term in &mut after {
+        *term = term.get(whole..).unwrap_or_default();
+    }
+    add_lanes::<T, N, 1>(after, rest, tree);
+}
+
+#[inline(always)]
+fn add_lanes<T: Copy + Add<Output = T>, const N: usize, const L: usize>(
+    mut terms: [&[T]; N],
+    out: &mut [T],
+    tree: impl Tree<N>,
+) {
     for term in &mut terms {
         let Some(exact) = term.get(..out.len()) else { return };
         *term = exact;
     }
-    for (i, out) in out.iter_mut().enumerate() {
-        let Some(&first) = terms[0].get(i) else { return };
-        let mut sum = first;
-        for term in &terms[1..] {
-            let Some(&next) = term.get(i) else { return };
-            sum = sum + next;
+    let mut at = 0;
+    while let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<L>()) {
+        let mut chunks = [*out; N];
+        for (chunk, term) in chunks.iter_mut().zip(&terms) {
+            let Some(read) = term.get(at..).and_then(|term| term.first_chunk::<L>()) else { return };
+            *chunk = *read;
         }
-        *out = *out + sum;
+        *out = plus(*out, tree.sum(chunks));
+        at += L;
     }
 }
 

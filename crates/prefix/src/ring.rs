@@ -13,10 +13,22 @@ pub(crate) struct Ring<const MIRRORED: bool> {
 }
 
 impl<const MIRRORED: bool> Ring<MIRRORED> {
-    /// Elements of the ring, at least 1.
+    /// Elements of the ring.
     #[inline(always)]
     pub(crate) fn len(self) -> usize {
-        (self.extent * self.stride).max(1) // the maximum tells the compiler
+        self.extent * self.stride
+    }
+
+    /// The ring that begins at element `from` of two tables, unless they end there.
+    #[inline(always)]
+    pub(crate) fn at<'a, 'b, T>(
+        self,
+        from: usize,
+        table: &'a [T],
+        out: &'b mut [T],
+    ) -> Option<(&'a [T], &'b mut [T])> {
+        let to = from + self.len();
+        Some((table.get(from..to)?, out.get_mut(from..to)?))
     }
 
     /// `out_k = tree([terms[0]_{k + offsets[0]}, terms[1]_{k + offsets[1]}, ...])` for every run `k`;
@@ -34,23 +46,6 @@ impl<const MIRRORED: bool> Ring<MIRRORED> {
             let (terms, to) = self.piece(from, terms, offsets);
             let Some(out) = out.get_mut(from * self.stride..to * self.stride) else { return };
             lanes::sum(terms, out, tree);
-            from = to;
-        }
-    }
-
-    /// `out_k = out_k + (terms[0]_{k + offsets[0]} + terms[1]_{k + offsets[1]} + ...)`, likewise.
-    #[inline(always)]
-    pub(crate) fn add<T: Copy + Add<Output = T>, const N: usize>(
-        self,
-        terms: [&[T]; N],
-        offsets: [usize; N],
-        out: &mut [T],
-    ) {
-        let mut from = 0;
-        while from < self.extent {
-            let (terms, to) = self.piece(from, terms, offsets);
-            let Some(out) = out.get_mut(from * self.stride..to * self.stride) else { return };
-            lanes::add(terms, out);
             from = to;
         }
     }

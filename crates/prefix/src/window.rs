@@ -21,14 +21,13 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Elements of scratch for the powers of a long side.
-    const fn powers(self) -> usize {
-        let ring = self.extent * self.stride; // at most the number of cells
-        match self.side {
-            ..=DIRECT => 0,
-            9..16 => ring, // P_4
-            _ => 2 * ring, // two P in turn
+    /// Elements of scratch along the axis: two unrolled rings for a long side.
+    const fn scratch(self) -> usize {
+        if self.side <= DIRECT {
+            return 0;
         }
+        // A ring has at most isize::MAX elements, unrolled less than twice as many.
+        ((self.extent + self.side - 1) * self.stride).saturating_mul(2)
     }
 }
 
@@ -55,22 +54,22 @@ pub const fn axes<const D: usize>(windows: &Windows<D>) -> [Axis; D] {
 
 /// Elements of scratch that [`window_sums`] and [`spread_sums`] need, however many rows the table has.
 ///
-/// At most three planes: one if two axes or more have a side above 1, and up to two for a side above 8.
+/// One plane if two axes or more have a side above 1, and up to four more for a side above 8.
 #[must_use]
 pub const fn scratch_len<const D: usize>(windows: &Windows<D>) -> usize {
     scratch_along(&axes(windows), windows.torus().cells())
 }
 
 const fn scratch_along(axes: &[Axis], cells: usize) -> usize {
-    let (mut passes, mut powers, mut axis) = (0, 0, 0);
+    let (mut passes, mut most, mut axis) = (0, 0, 0);
     while axis < axes.len() {
-        let needed = axes[axis].powers();
+        let needed = axes[axis].scratch();
         passes += (axes[axis].side > 1) as usize;
-        powers = if needed > powers { needed } else { powers };
+        most = if needed > most { needed } else { most };
         axis += 1;
     }
-    let plane = if passes > 1 { cells } else { 0 };
-    powers.saturating_add(plane)
+    let plane = if passes > 1 { cells } else { 0usize };
+    plane.saturating_add(most)
 }
 
 /// Window sums `(S f)_k = ∑_o f_{k+o}`, `0 ≤ o_d < W_d`, of every row `f` of a `[row][cell]` table.
@@ -141,7 +140,7 @@ fn out_of_line<T: Copy + Zero>(
     sums_along(axes, way, table, sums, scratch)
 }
 
-/// [`window_sums`] or [`spread_sums`] with the shape as data: all axes of [`axes`], in their order.
+/// [`window_sums`] or [`spread_sums`] with the shape as data: all of [`axes`], in their order.
 ///
 /// `#[inline(always)]` down to the loops, so that they are compiled for the instruction set of the calling
 /// function. Every call instantiates them, in both ways and for all sides: keep the calls few.
@@ -156,8 +155,13 @@ pub fn sums_along<T: Copy + Zero>(
     sums: &mut [T],
     scratch: &mut [T],
 ) -> Result<(), LengthError> {
-    // The maximum tells the compiler that it can divide.
-    let cells = axes.iter().fold(1, |cells: usize, axis| cells.saturating_mul(axis.extent)).max(1);
+    let mut cells = 1;
+    for axis in axes.iter().rev() {
+        if axis.stride != cells {
+            return Err(LengthError::Axes);
+        }
+        cells *= axis.extent;
+    }
     let needed = scratch_along(axes, cells);
     if !table.len().is_multiple_of(cells) {
         return Err(LengthError::Rows { cells, found: table.len() });
@@ -167,10 +171,17 @@ pub fn sums_along<T: Copy + Zero>(
     }
     let found = scratch.len();
     let scratch = scratch.get_mut(..needed).ok_or(LengthError::Scratch { needed, found })?;
-    let rows = table.chunks_exact(cells).zip(sums.chunks_exact_mut(cells));
-    match way {
-        Way::Window => rows.for_each(|(row, sums)| one_row::<T, false>(axes, row, sums, scratch)),
-        Way::Spread => rows.for_each(|(row, sums)| one_row::<T, true>(axes, row, sums, scratch)),
+    // Plain loops here and below: a closure, such as that of `for_each`, or the body of `zip` is shared by
+    // all callers when it is not inlined, and compiled for the instruction set of none of them.
+    let mut from = 0;
+    while from < table.len() {
+        let to = from + cells;
+        let (Some(row), Some(sums)) = (table.get(from..to), sums.get_mut(from..to)) else { break };
+        match way {
+            Way::Window => one_row::<T, false>(axes, row, sums, scratch),
+            Way::Spread => one_row::<T, true>(axes, row, sums, scratch),
+        }
+        from = to;
     }
     Ok(())
 }
@@ -224,8 +235,10 @@ fn one_axis<T: Copy + Zero, const MIRRORED: bool>(
         7 => direct::<T, 7, MIRRORED>(ring, row, sums),
         8 => direct::<T, 8, MIRRORED>(ring, row, sums),
         _ => {
-            for (f, sums) in row.chunks_exact(ring.len()).zip(sums.chunks_exact_mut(ring.len())) {
+            let mut from = 0;
+            while let Some((f, sums)) = ring.at(from, row, sums) {
                 doubling(ring, side, f, sums, scratch);
+                from += f.len();
             }
         }
     }
@@ -238,7 +251,8 @@ fn direct<T: Copy + Zero, const W: usize, const MIRRORED: bool>(
     row: &[T],
     sums: &mut [T],
 ) {
-    for (f, sums) in row.chunks_exact(ring.len()).zip(sums.chunks_exact_mut(ring.len())) {
+    let mut from = 0;
+    while let Some((f, sums)) = ring.at(from, row, sums) {
         if ring.stride > 1 {
             let mut offsets = [0; W];
             for (o, offset) in offsets.iter_mut().enumerate() {
@@ -250,6 +264,7 @@ fn direct<T: Copy + Zero, const W: usize, const MIRRORED: bool>(
         } else {
             short_line::<T, W, MIRRORED>(f, sums);
         }
+        from += f.len();
     }
 }
 
@@ -294,7 +309,8 @@ fn short_line<T: Copy + Zero, const W: usize, const MIRRORED: bool>(f: &[T], sum
     }
 }
 
-/// More than 8 terms. Two binary digits of the side a turn: `P_4m` comes from `P_m` without storing `P_2m`.
+/// More than 8 terms. The ring is unrolled first, so that nothing wraps; `P_m` then stands at the lowest
+/// of its `m` cells. Two binary digits of the side a turn: `P_4m` comes from `P_m` without storing `P_2m`.
 #[inline(always)]
 fn doubling<T: Copy + Zero, const MIRRORED: bool>(
     ring: Ring<MIRRORED>,
@@ -303,35 +319,66 @@ fn doubling<T: Copy + Zero, const MIRRORED: bool>(
     sums: &mut [T],
     scratch: &mut [T],
 ) {
-    let Some((even, odd)) = scratch.split_at_mut_checked(ring.len()) else { return };
+    let stride = ring.stride;
+    let unrolled = ring.len() + (side - 1) * stride;
+    let Some((even, odd)) = scratch.split_at_mut_checked(unrolled) else { return };
+    let Some((start, end)) = even.split_at_mut_checked(if MIRRORED { unrolled - f.len() } else { f.len() })
+    else {
+        return;
+    };
+    if MIRRORED {
+        copy(f.get(f.len() - start.len()..).unwrap_or_default(), start);
+        copy(f, end);
+    } else {
+        copy(f, start);
+        copy(f, end);
+    }
+
     let (mut turn, mut digits, mut m, mut covered) = (0usize, side, 1, 0);
     loop {
-        let (p, next): (&[T], &mut [T]) = match turn {
-            0 => (f, &mut *even),
-            odd_turn if odd_turn % 2 == 1 => (&*even, &mut *odd),
-            _ => (&*odd, &mut *even),
+        let (p, next) = if turn % 2 == 0 { (&*even, &mut *odd) } else { (&*odd, &mut *even) };
+        // P over `m` cells, `steps` cells on from every cell of the ring.
+        let on = |steps: usize| {
+            let at = if MIRRORED { side - m - steps } else { steps };
+            p.get(at * stride..).unwrap_or_default()
         };
-        for (cells, digit) in [(m, digits & 1), (2 * m, digits & 2)] {
-            if digit == 0 {
-                continue;
-            }
+        if digits & 1 != 0 {
             if covered == 0 {
-                copy(p, sums);
-                if cells > m {
-                    ring.add([p], [m], sums);
-                }
-            } else if cells == m {
-                ring.add([p], [covered], sums);
+                copy(on(0), sums);
             } else {
-                ring.add([p; 2], [covered, covered + m], sums);
+                lanes::add([on(covered)], sums, LeftToRight);
             }
-            covered += cells;
+            covered += m;
+        }
+        if digits & 2 != 0 {
+            let terms = [on(covered), on(covered + m)];
+            if covered == 0 {
+                lanes::sum(terms, sums, LeftToRight);
+            } else {
+                lanes::add(terms, sums, LeftToRight);
+            }
+            covered += 2 * m;
         }
         digits /= 4;
         if digits == 0 {
             return;
         }
-        ring.sum([p; 4], [0, m, 2 * m, 3 * m], next, Pairs);
+        if digits == 1 {
+            let terms = [on(covered), on(covered + m), on(covered + 2 * m), on(covered + 3 * m)];
+            if covered == 0 {
+                lanes::sum(terms, sums, Pairs);
+            } else {
+                lanes::add(terms, sums, Pairs);
+            }
+            return;
+        }
+        let Some(next) = next.get_mut(..unrolled - (4 * m - 1) * stride) else { return };
+        let mut terms = [p; 4];
+        for (n, term) in terms.iter_mut().enumerate() {
+            let n = if MIRRORED { 3 - n } else { n };
+            *term = p.get(n * m * stride..).unwrap_or_default();
+        }
+        lanes::sum(terms, next, Pairs);
         (turn, m) = (turn + 1, 4 * m);
     }
 }

@@ -1,6 +1,6 @@
 //! Window sums and their adjoint: the definition and the identities, in integers, so exactly.
 
-use countgrid_prefix::{LengthError, scratch_len, spread_sums, window_sums};
+use countgrid_prefix::{LengthError, Way, axes, scratch_len, spread_sums, sums_along, window_sums};
 use countgrid_torus::{Torus, Windows};
 use proptest::prelude::*;
 
@@ -149,8 +149,25 @@ fn wrong_lengths_are_refused_before_anything_is_written() {
         (LengthError::Rows { cells: 20, found: 41 }, "the table has 41 elements, needs a multiple of 20"),
         (LengthError::Sums { expected: 40, found: 41 }, "the sums have 41 elements, need 40"),
         (LengthError::Scratch { needed: 20, found: 19 }, "the scratch has 19 elements, needs at least 20"),
+        (LengthError::Axes, "not all axes of one torus, in their order"),
     ];
     for (error, text) in said {
         assert_eq!(error.to_string(), text);
+    }
+}
+
+#[test]
+fn shape_as_data() {
+    let windows = Windows::new(Torus::new([4, 5]).unwrap(), [2, 3]).unwrap();
+    let table: Vec<i64> = (0..40).collect();
+    let (mut along, mut scratch) = (vec![7; 40], vec![7; scratch_len(&windows)]);
+    let axes = axes(&windows);
+    sums_along(&axes, Way::Window, &table, &mut along, &mut scratch).unwrap();
+    assert_eq!(along, sums(&windows, &table, 0));
+    sums_along(&axes, Way::Spread, &table, &mut along, &mut scratch).unwrap();
+    assert_eq!(along, spread(&windows, &table, 0));
+    for part in [&axes[..1], &[axes[1], axes[0]], &[axes[0], axes[0], axes[1]]] {
+        let refused = sums_along(part, Way::Window, &table, &mut along, &mut scratch);
+        assert_eq!(refused, Err(LengthError::Axes));
     }
 }
