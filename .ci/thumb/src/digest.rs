@@ -1,5 +1,5 @@
 use countgrid_counts::Csr;
-use countgrid_em::Fit;
+use countgrid_em::{Fit, Learn};
 use countgrid_grid::{Grid, Learner, Options, Rule, Shape, Statistics};
 use countgrid_math::{
     Real, digamma, dot, exp, exp_m1, exp_slice, ln, ln_1p, ln_gamma, ln_slice, log_sum_exp, sigmoid, softmax,
@@ -146,7 +146,7 @@ fn fit<T: Real>() -> Option<u64> {
         for _ in 0..10 {
             statistics.clear();
             digest.add(&[learner.expectation(&bags, &mut statistics).ok()?]);
-            Fit::<Csr<'_, u16>>::maximization(&mut learner, &mut statistics).ok()?;
+            learner.maximization(&mut statistics).ok()?;
         }
         let (pi, prior) = learner.grid().tables();
         digest.add(pi);
