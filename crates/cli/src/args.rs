@@ -149,7 +149,7 @@ pub(crate) struct WordArgs {
     #[arg(long, value_name = "SHARE")]
     pub(crate) max_share: Option<f64>,
     /// The largest vocabulary: of more words those stay that tell most pairs of documents apart
-    #[arg(long, value_name = "N", default_value_t = 5_000)]
+    #[arg(long, value_name = "N", default_value_t = 3_000)]
     pub(crate) max_words: usize,
     /// Words to leave out: english, none, or a file with one word per line
     #[arg(long, value_name = "WHICH", default_value = "english")]
@@ -202,6 +202,16 @@ pub(crate) struct GridArgs {
 pub(crate) enum Schedule {
     CoarseToFine,
     Single,
+}
+
+impl Schedule {
+    /// As it is written on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::CoarseToFine => "coarse-to-fine",
+            Self::Single => "single",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

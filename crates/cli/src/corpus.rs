@@ -1,9 +1,15 @@
 //! From a path to bags of words.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use countgrid_counts::{Bags, CsrBuf};
-use countgrid_io::{Columns, Counts, DataSet, Document, Problem, ReadOptions, Summary, cargo_docs, read};
+use countgrid_io::{
+    Columns, Counts, DataSet, Document, Format, Problem, ReadOptions, Summary, cargo_docs, read,
+};
 use countgrid_text::{StopWords, TextOptions, Tokenizer, Vocabulary};
 use serde_json::{Value, json};
 
@@ -59,6 +65,7 @@ impl Corpus {
 pub(crate) struct Source {
     data: DataSet,
     name: String,
+    path: PathBuf,
 }
 
 impl Source {
@@ -73,7 +80,8 @@ impl Source {
         let Some(path) = path else {
             let (documents, summary) = cargo_docs(CARGO_DOCS)?;
             tell(&summary, report);
-            return Ok(Self { data: DataSet::Documents(documents), name: "Cargo's doc comments".to_owned() });
+            let name = "Cargo's doc comments".to_owned();
+            return Ok(Self { data: DataSet::Documents(documents), name, path: summary.path });
         };
         let options = ReadOptions {
             columns: Columns {
@@ -87,12 +95,11 @@ impl Source {
         };
         let (mut data, mut summary) = read(path, &options)?;
         let outputs: Vec<_> = outputs.iter().filter_map(|path| fs::canonicalize(path).ok()).collect();
-        if let DataSet::Documents(documents) = &mut data {
+        if let (DataSet::Documents(documents), Format::Folder) = (&mut data, summary.format) {
             documents.retain(|document| {
-                !fs::canonicalize(&document.file)
-                    .is_ok_and(|file| outputs.contains(&file) && summary.files > 1)
+                !fs::canonicalize(&document.file).is_ok_and(|file| outputs.contains(&file))
             });
-            summary.documents = documents.len();
+            (summary.documents, summary.files) = (documents.len(), documents.len());
         }
         if summary.documents == 0 {
             let problem = Problem::NoDocuments { skipped: summary.skipped.total() };
@@ -108,23 +115,24 @@ impl Source {
             ));
         }
         tell(&summary, report);
-        Ok(Self { data, name: name(&summary.path) })
+        Ok(Self { data, name: name(&summary.path), path: summary.path })
     }
 
     /// Counts words and selects the vocabulary.
     pub(crate) fn select(self, args: &WordArgs, report: &Report) -> Result<Corpus, Failure> {
-        let corpus = match self.data {
+        let Self { data, name, path } = self;
+        let corpus = match data {
             DataSet::Documents(documents) => {
                 let options = text_options(args)?;
-                select_text(self.name, documents, &options, report)?
+                select_text(name, documents, &options, report)?
             }
-            DataSet::Counts(counts) => select_counts(self.name, counts, args)?,
+            DataSet::Counts(counts) => select_counts(name, counts, args)?,
         };
         if corpus.vocabulary.is_empty() {
             return Err(Failure::new(
-                format_args!("no word is left of {} documents", corpus.entries.len()),
-                "lower --min-count, raise --max-share (1 keeps words that all documents have), or take \
-                 --stop-words none",
+                format_args!("{}: no word is left of {} documents", path.display(), corpus.entries.len()),
+                "lower --min-count, raise --max-share (1 keeps words that all documents have) or --max-words, or \
+                 take --stop-words none",
             ));
         }
         let (tokens, empty) = (corpus.bags.tokens(), corpus.entries.len() - corpus.placed());

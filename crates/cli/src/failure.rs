@@ -56,7 +56,8 @@ impl From<GridError> for Failure {
         let remedy = match error {
             GridError::TooLarge { .. } => "take a smaller --grid or fewer words (--max-words)",
             GridError::Shape(_) => "take another --grid or --window",
-            GridError::Pseudocount => "take a smaller --pseudocount",
+            GridError::Pseudocount => "take a number from 0 to some hundreds, such as --pseudocount 0.001",
+            GridError::NoPasses => "take --inner-passes of at least 1",
             GridError::Overflow { .. } => "scale the counts down, or take --precision f64",
             _ => "fit the model again; if that does not help, this is a bug worth a report",
         };

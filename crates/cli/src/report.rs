@@ -65,6 +65,13 @@ impl Report {
         }
     }
 
+    /// The last line for programs; people have read it all.
+    pub(crate) fn summary(&self, fields: Value) {
+        if self.voice == Voice::Programs {
+            self.object("summary", fields);
+        }
+    }
+
     /// Begins to show the progress of a fit.
     pub(crate) fn progress(&self, iterations: usize) -> Progress<'_> {
         let bar = (self.voice == Voice::People && io::stderr().is_terminal()).then(|| {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use countgrid_counts::Bags;
 use countgrid_io::{check_writable, save};
 use countgrid_text::TextOptions;
 use serde_json::json;
@@ -47,7 +48,7 @@ fn fit_and_save<T: Stored>(
         let _whole = interrupt.writing();
         save(&args.output, &to_file(&about, &grid))?;
     }
-    wrote(report, &[&args.output]);
+    wrote(report, corpus, &ending, &[&args.output]);
     Ok(())
 }
 
@@ -61,7 +62,6 @@ pub(crate) fn about(
     args: &GridArgs,
     ending: &Ending,
 ) -> About {
-    use countgrid_counts::Bags;
     // Nothing that two equal runs do not share, such as times and paths: equal runs give equal files.
     let fit = json!({
         "documents": corpus.entries.len(), "tokens": corpus.bags.tokens(),
@@ -69,7 +69,7 @@ pub(crate) fn about(
         "iterations": ending.iterations, "end": ending.why(), "bound_per_token": ending.bound_per_token,
         "pseudocount": ending.pseudocount, "seed": args.seed, "restarts": args.restarts,
         "restart": ending.restart, "learn_prior": args.learn_prior, "inner_passes": args.inner_passes,
-        "schedule": format!("{:?}", args.schedule), "tolerance": args.tolerance,
+        "schedule": args.schedule.name(), "tolerance": args.tolerance,
     });
     About {
         title: title.to_owned(),
@@ -98,8 +98,8 @@ pub(crate) fn told(ending: &Ending, report: &Report) {
     );
 }
 
-/// Reports the files written.
-pub(crate) fn wrote(report: &Report, files: &[&Path]) {
+/// Reports the files written; for programs, all that matters once more.
+pub(crate) fn wrote(report: &Report, corpus: &Corpus, ending: &Ending, files: &[&Path]) {
     for file in files {
         let bytes = file.metadata().map_or(0, |about| about.len());
         report.event(
@@ -108,4 +108,10 @@ pub(crate) fn wrote(report: &Report, files: &[&Path]) {
             json!({ "file": file.to_string_lossy(), "bytes": bytes }),
         );
     }
+    report.summary(json!({
+        "documents": corpus.entries.len(), "tokens": corpus.bags.tokens(),
+        "vocabulary": corpus.vocabulary.len(), "iterations": ending.iterations, "end": ending.why(),
+        "bound_per_token": ending.bound_per_token, "seconds": report.seconds(),
+        "files": files.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>(),
+    }));
 }

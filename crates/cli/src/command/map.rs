@@ -138,7 +138,7 @@ fn draw<T: Stored>(
         let _whole = interrupt.writing();
         files.write(&page, &to_file(&about, &fitted.grid))?;
     }
-    wrote(report, &[&files.page, &files.model]);
+    wrote(report, corpus, &fitted.ending, &[&files.page, &files.model]);
     Ok(())
 }
 

@@ -1,0 +1,180 @@
+//! From documents in every form to a page and a model.
+
+mod common;
+
+use std::{fs, path::Path};
+
+use common::{EACH, contents, csv, docword, gzip, jsonl, run, stdout, write_folder};
+use countgrid_io::{TableData, load};
+use serde_json::Value;
+
+const FAST: [&str; 4] = ["--iterations", "10", "--seed", "7"];
+
+fn map(folder: &Path, args: &[&str]) -> String {
+    stdout(folder, &[&["map"], args, &FAST[..]].concat())
+}
+
+#[test]
+fn a_folder_becomes_a_page_and_a_model() {
+    let folder = tempfile::tempdir().unwrap();
+    write_folder(&folder.path().join("texts"));
+    let said = map(folder.path(), &["texts", "--output", "out"]);
+    for part in ["90 documents", "3 labels", "40 words", "10 iterations", "bound per token -", "map.html"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let written: Vec<_> = contents(&folder.path().join("out")).into_keys().collect();
+    assert_eq!(written, ["map.html", "model.safetensors"].map(|name| folder.path().join("out").join(name)));
+
+    let page = fs::read_to_string(folder.path().join("out/map.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
+    for part in ["<title>texts", "bread", "telescope", "Of boats 3"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains(&folder.path().display().to_string()), "no path of this machine");
+
+    let model = load(folder.path().join("out/model.safetensors")).unwrap();
+    let words = model.strings("vocabulary").unwrap();
+    assert!(words.contains(&"yeast".to_owned()));
+    let pi = model.table("pi").unwrap();
+    assert_eq!(pi.shape, [words.len(), 8, 8]); // 90 documents: the smallest grid
+    let TableData::F32(entries) = &pi.data else { panic!("f32 unless asked for") };
+    for cell in 0..64 {
+        let sum: f32 = entries.iter().skip(cell).step_by(64).sum();
+        assert!((sum - 1.0).abs() < words.len() as f32 * f32::EPSILON, "{sum}"); // a rounding an entry
+    }
+    assert_eq!(model.table("prior").unwrap().shape, [8, 8]);
+    assert_eq!(model.table("window").unwrap().data, TableData::U32(vec![2, 2]));
+}
+
+#[test]
+fn every_form_of_a_collection_gives_the_same_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    };
+    write("made.csv", csv(',').as_bytes());
+    write("made.tsv", csv('\t').as_bytes());
+    write("made.jsonl", jsonl().as_bytes());
+    write("gz/made.csv.gz", &gzip(csv(',').as_bytes()));
+    write("renamed/made.csv", csv(',').replacen("id,label,title,text", "a,b,c,d", 1).as_bytes());
+    let files = |input: &[&str]| {
+        map(folder.path(), input);
+        ["map.html", "model.safetensors"].map(|name| fs::read(folder.path().join(name)).unwrap())
+    };
+    let expected = files(&["made.csv"]);
+    for input in ["made.tsv", "made.jsonl", "gz/made.csv.gz", "gz"] {
+        let found = files(&[input, "--title", "made"]);
+        assert!(found == expected, "{input}");
+    }
+    let columns = ["--id-column", "a", "--label-column", "b", "--title-column", "c", "--text-column", "d"];
+    let found = files(&[&["renamed/made.csv"], &columns[..]].concat());
+    assert!(found == expected, "named columns");
+    assert!(files(&["made.csv", "--inner-passes", "2"]) != expected, "another fit");
+}
+
+#[test]
+fn docword_counts_become_a_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let (counts, vocabulary) = docword();
+    fs::write(folder.path().join("docword.made.txt.gz"), gzip(counts.as_bytes())).unwrap();
+    fs::write(folder.path().join("vocab.made.txt"), &vocabulary).unwrap();
+    let said = map(folder.path(), &["docword.made.txt.gz"]);
+    assert!(said.contains("90 documents") && said.contains("36 words, 1,800 tokens"), "{said}");
+    let page = fs::read_to_string(folder.path().join("map.html")).unwrap();
+    assert!(page.contains("document 90"), "bags are called by their numbers");
+    let words = load(folder.path().join("model.safetensors")).unwrap().strings("vocabulary").unwrap();
+    assert_eq!(words, vocabulary.lines().collect::<Vec<_>>());
+
+    // Another place for the vocabulary, and fewer words of it.
+    fs::rename(folder.path().join("vocab.made.txt"), folder.path().join("words")).unwrap();
+    let said = map(folder.path(), &["docword.made.txt.gz", "--vocabulary", "words", "--max-words", "30"]);
+    assert!(said.contains("30 words"), "{said}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_files() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
+    for precision in ["f32", "f64"] {
+        let files = |out: &str| {
+            let args = ["made.csv", "-o", out, "--precision", precision, "--restarts", "2", "--learn-prior"];
+            map(folder.path(), &args);
+            ["map.html", "model.safetensors"]
+                .map(|name| fs::read(folder.path().join(out).join(name)).unwrap())
+        };
+        assert!(files("first") == files("second"), "{precision}");
+    }
+}
+
+#[test]
+fn results_beside_the_texts_are_not_read_as_texts() {
+    let folder = tempfile::tempdir().unwrap();
+    write_folder(folder.path());
+    map(folder.path(), &["."]);
+    let first = contents(folder.path());
+    map(folder.path(), &["."]);
+    assert!(contents(folder.path()) == first);
+}
+
+#[test]
+fn without_a_path_the_doc_comments_of_crates_are_read() {
+    let home = tempfile::tempdir().unwrap();
+    let source = home.path().join("registry/src/index/ants-1.2.0/src");
+    fs::create_dir_all(&source).unwrap();
+    let comment = |n| {
+        format!(
+            "/// Item {n} is about ants: every ant follows the trail that ants before it have left on the \
+                 ground, and leaves a trail of its own, so that short paths win over the long.\npub fn f{n}() {{}}\n"
+        )
+    };
+    fs::write(source.join("lib.rs"), (0..9).map(comment).collect::<String>()).unwrap();
+    let args = [&["map", "--max-share", "1"], &FAST[..]].concat();
+    let output = common::countgrid(home.path(), &args).env("CARGO_HOME", home.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("9 documents"), "{said}");
+    assert!(fs::read_to_string(home.path().join("map.html")).unwrap().contains("ants"));
+}
+
+#[test]
+fn json_is_an_object_per_line_and_quiet_is_silent() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
+    let said = map(folder.path(), &["made.csv", "--json"]);
+    let events: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let count = |name: &str| events.iter().filter(|event| event["event"] == name).count();
+    for name in ["read", "text", "words", "grid", "fitted", "summary"] {
+        assert_eq!(count(name), 1, "{name}: {said}");
+    }
+    assert_eq!((count("iteration"), count("wrote")), (11, 2)); // the start, and ten updates
+    let summary = events.last().unwrap();
+    assert_eq!((&summary["event"], &summary["iterations"]), (&"summary".into(), &10.into()));
+    assert_eq!(summary["documents"], 3 * EACH);
+    assert!(summary["bound_per_token"].as_f64().unwrap() < 0.0);
+
+    let output = run(folder.path(), &[&["map", "made.csv", "--quiet"], &FAST[..]].concat());
+    assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty());
+}
+
+#[test]
+fn a_ring_is_a_map_too() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
+    let said = map(folder.path(), &["made.csv", "--grid", "24", "--window", "4"]);
+    assert!(said.contains("24, window 4"), "{said}");
+    assert_eq!(load(folder.path().join("model.safetensors")).unwrap().table("prior").unwrap().shape, [24]);
+}
+
+#[test]
+fn who_stops_listening_stops_no_fit() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
+    let mut command = common::countgrid(folder.path(), &[&["map", "made.csv"], &FAST[..]].concat());
+    let mut child =
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(folder.path().join("map.html").exists());
+}
