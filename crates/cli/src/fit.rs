@@ -6,7 +6,6 @@ use countgrid_counts::{Bags, CsrBuf};
 use countgrid_em::{EmOptions, End, FitError, Outcome, Progress, Restarts};
 use countgrid_grid::{Grid, GridError, Learner, LogHistograms, Options, Shape, Statistics};
 use countgrid_math::{AlignedVec, Real};
-use countgrid_torus::{Torus, Windows};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use serde_json::json;
 
@@ -21,8 +20,6 @@ use crate::{
 
 /// Iterations on each grid before the full one: enough to settle which part of the collection goes where.
 const COARSE: usize = 10;
-/// Cells that are few enough to be fitted from random.
-const FEW: usize = 128;
 /// How far the cells that come from one coarse cell differ at first, relative to their entries.
 const NOISE: f64 = 0.15;
 /// The pseudocount by itself, as a share of the tokens that a word has at a cell on average.
@@ -156,14 +153,12 @@ impl Level {
 
 /// The grids to fit, the smallest first. The work of an iteration grows with the cells.
 ///
-/// A coarse grid has half the extents and the same window, which so covers more of it: documents that share
-/// little are drawn together first, and near neighbours told apart later. On posts of three newsgroups and on
-/// the abstracts of three collections, windows halved with the grid leave the groups in many more pieces, and
-/// so does a fit of the full grid alone; the bound is as high or higher.
+/// On posts of three newsgroups and on the abstracts of three collections, windows halved with the grid leave
+/// the groups in many more pieces, and so does a fit of the full grid alone.
 fn levels(full: Shape<AXES>, args: &GridArgs) -> Vec<Level> {
     let mut shapes = vec![full];
     if args.schedule == Schedule::CoarseToFine {
-        shapes.extend(std::iter::successors(coarser(&full), coarser));
+        shapes.extend(std::iter::successors(full.coarser(), Shape::coarser));
     }
     shapes.reverse();
     let last = shapes.len() - 1;
@@ -181,19 +176,6 @@ fn levels(full: Shape<AXES>, args: &GridArgs) -> Vec<Level> {
             this
         })
         .collect()
-}
-
-/// Half the extents, the same window as far as it fits; `None` once there are few cells, or one window would be
-/// the whole grid.
-fn coarser(shape: &Shape<AXES>) -> Option<Shape<AXES>> {
-    if shape.cells() <= FEW {
-        return None;
-    }
-    let extents = shape.windows().torus().extents().map(|extent| extent.div_ceil(2));
-    let sides = shape.windows().sides();
-    let sides: [usize; AXES] = std::array::from_fn(|axis| sides[axis].min(extents[axis]));
-    let windows = Windows::new(Torus::new(extents).ok()?, sides).ok()?;
-    Shape::new(windows, shape.features()).ok().filter(|_| sides != extents)
 }
 
 /// What all restarts share.
@@ -261,24 +243,4 @@ impl Run<'_> {
 fn axes(shape: &Shape<AXES>, layout: &Layout) -> Sides {
     let extents = shape.windows().torus().extents();
     Sides(extents.into_iter().skip(AXES - layout.grid.0.len()).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn coarse_grids_keep_the_window() {
-        let shape = |grid: &str, window: &str| {
-            Layout { grid: grid.parse().unwrap(), window: window.parse().unwrap() }.shape(3).unwrap()
-        };
-        let all = |shape: Shape<AXES>| -> Vec<_> {
-            std::iter::successors(Some(shape), coarser).map(|shape| *shape.windows()).collect()
-        };
-        let square = all(shape("32x32", "5x5"));
-        assert_eq!(square, ["32x32", "16x16", "8x8"].map(|grid| *shape(grid, "5x5").windows()));
-        assert_eq!(all(shape("1x300", "1x7")).len(), 3); // 300, 150, 75
-        assert_eq!(all(shape("16x16", "8x8")).len(), 1); // 8x8 would be one window
-        assert_eq!(all(shape("8x8", "2x2")).len(), 1); // few cells
-    }
 }

@@ -39,18 +39,25 @@ impl<const D: usize> Shape<D> {
         &self.windows
     }
 
-    /// The shape before this one in a coarse-to-fine schedule: extents and sides halved, rounded up. `None`
-    /// once there are at most 128 cells, few enough to fit from random.
+    /// The shape before this one in a coarse-to-fine schedule: half the extents, rounded up, and the same
+    /// window as far as it fits. `None` once there are at most 128 cells, few enough to fit from random, or once
+    /// one window would be the whole grid.
     ///
     /// A coarse grid finds the large-scale order that a fine one, begun at random, settles without; and each
-    /// of its iterations is four times cheaper in two dimensions. [`crate::Grid::refine`] goes back up.
+    /// of its iterations is four times cheaper in two dimensions. The window that stays covers more of the coarse
+    /// grid: documents that share little are drawn together first, and near neighbours told apart later.
+    /// [`crate::Grid::refine`] goes back up.
     ///
     /// ```
     /// # use countgrid_grid::Shape;
     /// # use countgrid_torus::{Torus, Windows};
-    /// let shape = Shape::new(Windows::new(Torus::new([40, 40])?, [5, 5])?, 1000)?;
-    /// let coarser = shape.coarser().expect("1600 cells are many");
-    /// assert_eq!((coarser.windows().torus().extents(), coarser.windows().sides()), ([20, 20], [3, 3]));
+    /// let shape = |extents, sides| Shape::new(Windows::new(Torus::new(extents)?, sides)?, 1000);
+    /// let fine = shape([33, 32], [5, 5])?;
+    /// assert_eq!(fine.coarser(), Some(shape([17, 16], [5, 5])?));
+    /// assert_eq!(shape([17, 16], [5, 5])?.coarser(), Some(shape([9, 8], [5, 5])?));
+    /// assert_eq!(shape([9, 8], [5, 5])?.coarser(), None); // 72 cells are few
+    /// assert_eq!(shape([16, 16], [8, 8])?.coarser(), None); // 8x8 would be one window
+    /// assert_eq!(shape([300, 1], [7, 1])?.coarser(), Some(shape([150, 1], [7, 1])?));
     /// # Ok::<(), countgrid_grid::GridError>(())
     /// ```
     #[must_use]
@@ -58,9 +65,13 @@ impl<const D: usize> Shape<D> {
         if self.cells() <= 128 {
             return None;
         }
-        let torus = Torus::new(self.windows.torus().extents().map(|extent| extent.div_ceil(2))).ok()?;
-        let windows = Windows::new(torus, self.windows.sides().map(|side| side.div_ceil(2))).ok()?;
-        Self::new(windows, self.features).ok()
+        let extents = self.windows.torus().extents().map(|extent| extent.div_ceil(2));
+        let mut sides = self.windows.sides();
+        for (side, extent) in sides.iter_mut().zip(extents) {
+            *side = extent.min(*side);
+        }
+        let windows = Windows::new(Torus::new(extents).ok()?, sides).ok()?;
+        Self::new(windows, self.features).ok().filter(|_| sides != extents)
     }
 
     /// Number of features `Z`.
