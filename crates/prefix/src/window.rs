@@ -373,9 +373,9 @@ fn doubling<T: Copy + Zero, const MIRRORED: bool>(
             return;
         }
         let Some(next) = next.get_mut(..unrolled - (4 * m - 1) * stride) else { return };
+        // Mirrored, the terms come the other way round; in pairs that changes no bit: a + b = b + a.
         let mut terms = [p; 4];
         for (n, term) in terms.iter_mut().enumerate() {
-            let n = if MIRRORED { 3 - n } else { n };
             *term = p.get(n * m * stride..).unwrap_or_default();
         }
         lanes::sum(terms, next, Pairs);
