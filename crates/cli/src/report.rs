@@ -75,7 +75,7 @@ impl Report {
     /// Begins to show the progress of a fit.
     pub(crate) fn progress(&self, iterations: usize) -> Progress<'_> {
         let bar = (self.voice == Voice::People && io::stderr().is_terminal()).then(|| {
-            let style = ProgressStyle::with_template("fit       {bar:24} {pos}/{len}  {msg}");
+            let style = ProgressStyle::with_template("fit       {bar:16} {pos}/{len}  {msg}");
             ProgressBar::new(iterations as u64)
                 .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
@@ -123,22 +123,22 @@ pub(crate) struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    /// Shows where the fit is.
+    /// Shows where the fit is; on a bar within 80 columns.
     pub(crate) fn show(&self, step: &Step) {
         let left = self.left(step.share);
         let Step { restart: (restart, restarts), grid, iteration, bound_per_token, .. } = step;
         let restart_of =
             if *restarts > 1 { format!("restart {restart}/{restarts}, ") } else { String::new() };
         let left_text = left.map_or(String::new(), |left| format!(", {} left", duration(left)));
-        let text = format!(
-            "{restart_of}grid {grid}, iteration {iteration}, bound per token {bound_per_token:.4}{left_text}"
-        );
+        let bound = format!("bound per token {bound_per_token:.4}{left_text}");
         match (&self.bar, self.report.voice) {
             (Some(bar), _) => {
                 bar.set_position(step.done as u64);
-                bar.set_message(text);
+                bar.set_message(format!("{restart_of}{grid}, {bound}"));
             }
-            (None, Voice::People) if iteration % 10 == 0 || step.last => eprintln!("fit       {text}"),
+            (None, Voice::People) if iteration % 10 == 0 || step.last => {
+                eprintln!("fit       {restart_of}grid {grid}, iteration {iteration}, {bound}");
+            }
             (None, Voice::Programs) => self.report.object(
                 "iteration",
                 json!({

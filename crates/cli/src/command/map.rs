@@ -74,11 +74,10 @@ struct Files {
 impl Files {
     /// Both files in a folder that is there, or that can be made.
     fn in_folder(folder: &Path) -> Result<Self, Failure> {
-        let files = Self {
-            folder: folder.to_owned(),
-            page: folder.join("map.html"),
-            model: folder.join("model.safetensors"),
-        };
+        // `./map.html` is nothing but longer.
+        let file = |name: &str| if folder == Path::new(".") { name.into() } else { folder.join(name) };
+        let (page, model) = (file("map.html"), file("model.safetensors"));
+        let files = Self { folder: folder.to_owned(), page, model };
         if folder.exists() {
             check_writable(&files.page)?;
             check_writable(&files.model)?;
