@@ -7,9 +7,7 @@ use std::{
 };
 
 use countgrid_counts::{Bags, CsrBuf};
-use countgrid_io::{
-    Columns, Counts, DataSet, Document, Format, Problem, ReadOptions, Summary, cargo_docs, read,
-};
+use countgrid_io::{Columns, Counts, DataSet, Document, ReadOptions, Summary, cargo_docs, read};
 use countgrid_text::{StopWords, TextOptions, Tokenizer, Vocabulary};
 use serde_json::{Value, json};
 
@@ -91,24 +89,15 @@ impl Source {
                 id: args.id_column.clone(),
             },
             vocabulary: args.vocabulary.clone(),
+            ignore: outputs.iter().map(|path| path.to_path_buf()).collect(),
             ..ReadOptions::default()
         };
-        let (mut data, mut summary) = read(path, &options)?;
-        let outputs: Vec<_> = outputs.iter().filter_map(|path| fs::canonicalize(path).ok()).collect();
-        if let (DataSet::Documents(documents), Format::Folder) = (&mut data, summary.format) {
-            documents.retain(|document| {
-                !fs::canonicalize(&document.file).is_ok_and(|file| outputs.contains(&file))
-            });
-            (summary.documents, summary.files) = (documents.len(), documents.len());
-        }
-        if summary.documents == 0 {
-            let problem = Problem::NoDocuments { skipped: summary.skipped.total() };
-            return Err(Failure::new(
-                format_args!("{}: {problem}", summary.path.display()),
-                "name a folder with text files, or a file with a line for each document",
-            ));
-        }
-        if outputs.iter().any(|output| fs::canonicalize(&summary.path).is_ok_and(|path| path == *output)) {
+        let (data, summary) = read(path, &options)?;
+        let is_read = |output: &&Path| {
+            fs::canonicalize(output)
+                .is_ok_and(|output| fs::canonicalize(&summary.path).is_ok_and(|path| path == output))
+        };
+        if outputs.iter().any(is_read) {
             return Err(Failure::new(
                 format_args!("{}: is the input, and would be overwritten", summary.path.display()),
                 "name another file to write (--output)",

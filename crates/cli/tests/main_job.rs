@@ -109,6 +109,16 @@ fn the_same_seed_gives_the_same_files() {
 }
 
 #[test]
+fn results_beside_a_table_do_not_hide_it() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
+    let first = map(folder.path(), &["."]);
+    let again = map(folder.path(), &["."]);
+    assert_eq!(first.lines().next(), again.lines().next());
+    assert!(first.contains("90 documents"), "{first}");
+}
+
+#[test]
 fn results_beside_the_texts_are_not_read_as_texts() {
     let folder = tempfile::tempdir().unwrap();
     write_folder(folder.path());

@@ -101,6 +101,14 @@ impl Listing {
         Ok(Self { files, skipped })
     }
 
+    /// Forgets these files, by whatever path they are known here.
+    pub(crate) fn leave_out(&mut self, ignored: &[PathBuf]) {
+        let ignored: Vec<_> = ignored.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        if !ignored.is_empty() {
+            self.files.retain(|file| !file.canonicalize().is_ok_and(|file| ignored.contains(&file)));
+        }
+    }
+
     /// The one file that is the data, where the folder merely holds it; none if the folder holds texts.
     pub(crate) fn sole_table(&self, folder: &Path) -> Result<Option<&Path>, ReadError> {
         let of = |wanted: fn(Name) -> bool| self.files.iter().filter(move |path| wanted(Name::of(path)));

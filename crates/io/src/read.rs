@@ -53,6 +53,8 @@ pub struct ReadOptions {
     pub columns: Columns,
     /// The vocabulary of a docword file, where it does not lie beside it.
     pub vocabulary: Option<PathBuf>,
+    /// Files of a folder that are no data, such as what an earlier run left there. They need not exist.
+    pub ignore: Vec<PathBuf>,
     /// When to give up.
     pub limits: Limits,
 }
@@ -151,7 +153,8 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<(DataSet, S
     let budget = Budget::new(options.limits.total_bytes);
     let about = path.metadata().map_err(|error| ReadError::new(path, None, Problem::Unreadable(error)))?;
     if about.is_dir() {
-        let listing = Listing::of(path)?;
+        let mut listing = Listing::of(path)?;
+        listing.leave_out(&options.ignore);
         let table = match options.format {
             Some(Format::Folder) => None,
             _ => listing.sole_table(path)?,

@@ -90,6 +90,16 @@ fn a_folder_that_holds_a_table_is_the_table() {
     assert_eq!((ids, summary.skipped.tables), (vec!["LICENSE", "README.md"], 1));
 }
 
+#[test]
+fn what_an_earlier_run_left_is_no_data() {
+    let folder = folder(&[("a.csv", b"id,text\n1,one\n"), ("map.html", b"<html>"), ("m.txt", b"A model.")]);
+    let ignore = ["map.html", "m.txt", "none"].map(|name| folder.path().join(name)).to_vec();
+    let options = ReadOptions { ignore, ..ReadOptions::default() };
+    let (found, summary) = documents_with(folder.path(), &options);
+    assert_eq!((found.len(), found[0].text.as_str()), (1, "one"));
+    assert_eq!(summary.path, folder.path().join("a.csv"));
+}
+
 #[cfg(unix)]
 #[test]
 fn links_to_files_are_read_and_links_to_folders_are_not() {
