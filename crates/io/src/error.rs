@@ -192,7 +192,10 @@ impl fmt::Display for Problem {
                 write!(f, "the header says {expected} entries, here is one more")
             }
             Self::TooManyDocuments { claimed, last } => {
-                write!(f, "the header claims {claimed} documents, the entries end at document {last}")
+                write!(
+                    f,
+                    "the header claims {claimed} documents, more than the file has bytes; the entries end at document {last}"
+                )
             }
             Self::Repeated { document, word, first } => {
                 write!(f, "document {document} has word {word} a second time, first on line {first}")

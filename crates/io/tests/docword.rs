@@ -116,7 +116,7 @@ fn a_header_that_lies_about_documents_and_words() {
     }
     assert_eq!(
         says("1000000000000000\n3\n1\n2 1 1\n"),
-        "~/docword.a.txt, line 1: the header claims 1000000000000000 documents, the entries end at document 2\n\
+        "~/docword.a.txt, line 1: the header claims 1000000000000000 documents, more than the file has bytes; the entries end at document 2\n\
          remedy: mend the first line: the number of documents"
     );
     let folder = folder(&[("docword.a.txt", b"1\n1000000000000000\n1\n1 1 1\n"), ("vocab.a.txt", WORDS)]);

@@ -41,7 +41,7 @@ fn agree<const D: usize>(data: &[u8]) {
     let value = |i: usize| Wrapping(values[i % values.len()].wrapping_mul(i as u8 | 1));
     let (f, g): ([Byte; CELLS], [Byte; CELLS]) = (from_fn(value), from_fn(|i| value(i + 7 * cells)));
     let (f, g) = (&f[..cells], &g[..cells]);
-    let mut scratch = [Wrapping(171); 3 * CELLS];
+    let mut scratch = [Wrapping(171); 5 * CELLS]; // a plane, and two unrolled rings of less than two each
     let scratch = &mut scratch[..scratch_len(&windows)];
     let (mut sums_f, mut spread_g, mut other) = ([f[0]; CELLS], [f[0]; CELLS], [f[0]; CELLS]);
     let (sums_f, spread_g, other) = (&mut sums_f[..cells], &mut spread_g[..cells], &mut other[..cells]);
@@ -79,7 +79,7 @@ mod tests {
     /// On inputs that reach every kernel.
     #[test]
     fn seeds() {
-        let seeds: [&[u8]; 9] = [
+        let seeds: [&[u8]; 10] = [
             b"",
             b"\x00\x3f",
             b"\x00\x3f\x18 sixty-four cells, side 25: doubling",
@@ -89,6 +89,7 @@ mod tests {
             b"\x01\x1f\x1f\x04\x0a 32 x 32, sides 5 and 11: both kinds in one table",
             b"\x02\x06\x07\x08\x02\x00\x07 7 x 8 x 9, sides 3, 1 and 8",
             b"\x03\x02\x03\x01\x03\x02\x01\x02\x00\x03\x01 five axes",
+            b"\x02\x67\x05\x03\x30\x03\x06\x02\x01\x80\x01\xff\x07", // a long side, its rings unrolled
         ];
         seeds.into_iter().for_each(window_sums);
     }
