@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use countgrid_math::{Kernel, Level, dispatch, set_level};
-use countgrid_prefix::{scratch_len, spread_sums, window_sums};
+use countgrid_prefix::{Way, axes, scratch_len, sums_along};
 use countgrid_torus::{Torus, Windows};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -18,16 +18,15 @@ struct Sums<'a, const D: usize> {
     table: &'a [f32],
     sums: &'a mut [f32],
     scratch: &'a mut [f32],
-    mirrored: bool,
+    way: Way,
 }
 
 impl<const D: usize> Kernel for Sums<'_, D> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Self { windows, table, sums, scratch, mirrored } = self;
-        let sum = if mirrored { spread_sums } else { window_sums };
-        sum(windows, table, sums, scratch).expect("the lengths fit");
+        let Self { windows, table, sums, scratch, way } = self;
+        sums_along(&axes(windows), way, table, sums, scratch).expect("the lengths fit");
     }
 }
 
@@ -43,17 +42,20 @@ fn shape<const D: usize>(criterion: &mut Criterion, extents: [usize; D], sides: 
         group.bench_function(BenchmarkId::new("copy", table.len()), |bencher| {
             bencher.iter(|| black_box(&mut sums).copy_from_slice(black_box(&table)));
         });
-        for (level, mirrored) in
-            [(Level::Baseline, false), (Level::Avx2, false), (Level::Baseline, true), (Level::Avx2, true)]
-        {
+        for (level, way) in [
+            (Level::Baseline, Way::Window),
+            (Level::Avx2, Way::Window),
+            (Level::Baseline, Way::Spread),
+            (Level::Avx2, Way::Spread),
+        ] {
             if set_level(level) != level {
                 continue; // this machine has no such vectors
             }
-            let name = format!("{}/{level}", if mirrored { "spread" } else { "sums" });
+            let name = format!("{}/{level}", if way == Way::Spread { "spread" } else { "sums" });
             group.bench_function(BenchmarkId::new(name, table.len()), |bencher| {
                 bencher.iter(|| {
                     let (table, sums, scratch) = (black_box(&*table), &mut *sums, &mut *scratch);
-                    dispatch(Sums { windows, table, sums, scratch, mirrored });
+                    dispatch(Sums { windows, table, sums, scratch, way });
                 });
             });
         }

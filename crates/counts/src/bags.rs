@@ -16,7 +16,7 @@ use crate::Count;
 /// assert!(dense.entries(0).eq([(0, 2), (2, 1)]));
 /// # Ok::<(), countgrid_counts::BagsError>(())
 /// ```
-pub trait Bags {
+pub trait Bags: Sync {
     /// How a count is stored.
     type Count: Count;
     /// The entries of one bag.
