@@ -31,6 +31,13 @@ pub trait Bags: Sync {
     /// The counts of a bag that are not zero, as `(feature, count)` with features ascending and below
     /// [`Bags::features`]. A bag out of range has none.
     fn entries(&self, bag: usize) -> Self::Entries<'_>;
+    /// The counts of one feature as bags, ascending, and counts, both `[entry]`, if the data set is kept by feature
+    /// too. What [`Bags::entries`] gives and no other.
+    #[inline]
+    fn column(&self, feature: usize) -> Option<(&[u32], &[Self::Count])> {
+        let _ = feature;
+        None
+    }
     /// Whether there is no bag at all.
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -74,5 +81,9 @@ impl<B: Bags + ?Sized> Bags for &B {
     #[inline]
     fn entries(&self, bag: usize) -> Self::Entries<'_> {
         (**self).entries(bag)
+    }
+    #[inline]
+    fn column(&self, feature: usize) -> Option<(&[u32], &[Self::Count])> {
+        (**self).column(feature)
     }
 }

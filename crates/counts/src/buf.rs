@@ -149,6 +149,18 @@ impl<C: Count> CsrBuf<C> {
         Ok(turned)
     }
 
+    /// The number of features and the three tables, given back: for a file, or to be filled again.
+    ///
+    /// ```
+    /// use countgrid_counts::CsrBuf;
+    /// let (features, offsets, indices, counts) = CsrBuf::from_dense(2, &[0.0_f32, 3.0])?.into_parts();
+    /// assert_eq!((features, offsets, indices, counts), (2, vec![0, 1], vec![1], vec![3.0]));
+    /// # Ok::<(), countgrid_counts::BagsError>(())
+    /// ```
+    pub fn into_parts(self) -> (usize, Vec<usize>, Vec<u32>, Vec<C>) {
+        (self.features, self.offsets, self.indices, self.counts)
+    }
+
     /// The view that models take.
     #[inline]
     pub fn as_view(&self) -> Csr<'_, C> {

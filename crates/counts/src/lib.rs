@@ -18,7 +18,7 @@
 //! An [`Event`] model says how likely a count is and which sums estimate its parameters: [`Poisson`], [`Zip`]
 //! (zero-inflated Poisson), [`Bernoulli`] and [`Gaussian`] for one count, [`Multinomial`] for a bag.
 //!
-//! Features: `std` (implies `alloc`; no result depends on it), `alloc` (`CsrBuf`), `fuzzing` (entry points
+//! Features: `std` (implies `alloc`; no result depends on it), `alloc` (`CsrBuf`, `BothWays`), `fuzzing` (entry points
 //! for fuzz targets, no public interface).
 #![no_std]
 #![forbid(unsafe_code)]
@@ -27,6 +27,8 @@
 extern crate alloc;
 
 mod bags;
+#[cfg(feature = "alloc")]
+mod both_ways;
 #[cfg(feature = "alloc")]
 mod buf;
 mod count;
@@ -38,8 +40,6 @@ mod event;
 pub mod fuzzing;
 mod sparse;
 
-#[cfg(feature = "alloc")]
-pub use crate::buf::CsrBuf;
 pub use crate::{
     bags::Bags,
     count::Count,
@@ -48,3 +48,5 @@ pub use crate::{
     event::{Bernoulli, Estimate, Event, EventError, Gaussian, Multinomial, Poisson, Zip},
     sparse::{Bag, Csr, SparseEntries},
 };
+#[cfg(feature = "alloc")]
+pub use crate::{both_ways::BothWays, buf::CsrBuf};

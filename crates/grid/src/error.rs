@@ -17,6 +17,8 @@ pub enum GridError {
     Length { table: &'static str, expected: usize, found: usize },
     /// A probability that is negative or not finite.
     Probability { table: &'static str, feature: usize, cell: usize },
+    /// A tile of a packed table has a larger entry in a row than its bound says.
+    Bound { tile: usize, row: usize },
     /// Probabilities of one cell (table `pi`) or of all cells (table `prior`) that do not sum to one.
     NotNormalised { table: &'static str, cell: usize },
     /// A batch over another number of features.
@@ -50,6 +52,12 @@ impl fmt::Display for GridError {
             }
             Self::Probability { table, feature, cell } => {
                 write!(f, "`{table}` is negative or not finite at feature {feature}, cell {cell}")
+            }
+            Self::Bound { tile, row } => {
+                write!(
+                    f,
+                    "`log_histograms` has an entry above its bound in row {row} of tile {tile}; needs to be as packed"
+                )
             }
             Self::NotNormalised { table, cell } => {
                 write!(f, "`{table}` does not sum to one at cell {cell}")

@@ -3,12 +3,14 @@ use core::marker::PhantomData;
 use countgrid_counts::{Bag, Bags, Count};
 use countgrid_em::{FreeEnergy, Table, Tables};
 use countgrid_math::{Kernel, Real, dispatch};
+use countgrid_prefix::Way;
 
 use crate::{
     Cut, Grid, GridError, Shape,
     error::{long_enough, same_length},
-    estep::{Chunk, Heat},
-    grid::window_means,
+    estep::{Chunk, Heat, Outlook, Scored, peak},
+    mstep::{Deferred, sum_windows},
+    parallel::{Rows, Split, each},
     tiles::Tiles,
 };
 
@@ -18,7 +20,9 @@ use crate::{
 /// One table, `log_histograms`, of shape `[tile][1 + feature][lane]`: row 0 of a tile is the log prior of
 /// its windows, row `1 + z` their log probability of feature `z`. Histograms and prior are floored at
 /// [`Real::FLOOR`] before the logarithm, so that a feature that a window does not know costs every
-/// such window the same and a posterior is never undefined. Padding lanes have prior `-inf`.
+/// such window the same and a posterior is never undefined. Padding lanes have prior `-inf`. From four tiles on
+/// the table ends with tiles of bounds: each of their lanes has the largest entry of every row of one tile, and so
+/// tells without scoring that tile which bags have no place there.
 ///
 /// Made from a [`Grid`] on a host, then constant: on a microcontroller the storage is `&'static [f32]`.
 ///
@@ -72,11 +76,24 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
         same_length("log_histograms", shape.histograms_len::<T>(), packed.len())?;
         // The mean of V probabilities that sum to one only within rounding, and the logarithm.
         let allowed = T::from_f64(1e-3);
+        let rows = shape.features() + 1;
         for (row, lanes) in packed.chunks_exact(T::LANES).enumerate() {
             if lanes.iter().any(|&x| !(x <= allowed)) {
-                let (tile, feature) = (row / (shape.features() + 1), row % (shape.features() + 1));
+                let (tile, feature) = (row / rows, row % rows);
                 let cell = tile * T::LANES;
                 return Err(GridError::Probability { table: "log_histograms", feature, cell });
+            }
+        }
+        let (packed, bounds) = packed.split_at(shape.counts_len::<T>());
+        if !bounds.is_empty() {
+            for (tile, packed) in packed.chunks_exact(rows * T::LANES).enumerate() {
+                let bounds = bounds.get((tile / T::LANES) * rows * T::LANES + tile % T::LANES..);
+                let bounds = bounds.unwrap_or_default().iter().step_by(T::LANES);
+                for (row, (lanes, &bound)) in packed.chunks_exact(T::LANES).zip(bounds).enumerate() {
+                    if lanes.iter().any(|&x| x > bound) {
+                        return Err(GridError::Bound { tile, row });
+                    }
+                }
             }
         }
         Ok(Self::unchecked(shape, storage))
@@ -160,19 +177,22 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
         long_enough("scratch", one, scratch.len())?;
         self.same_features(bags)?;
         let heat = Heat::new(T::one(), Cut::Rounding, self.shape.cells());
-        let most = scratch.len() / one;
+        let mut outlook = Outlook::SHARP;
         let (mut first, end) = (range.start, range.end);
         while first < end {
-            let size = most.min(end - first);
-            let mut chunk = Chunk::new(&self.tiles, size, scratch);
-            chunk.score(self.packed(), self.shape.features() + 1, bags, first);
-            for bag in 0..size {
-                let placed = chunk.normalise(bag, heat).ok_or(GridError::Overflow { bag: first + bag })?;
+            let chunk = Chunk::new(self.scored(bags, first), end - first, heat, &mut outlook, scratch);
+            for bag in 0..chunk.bags {
+                let placed = chunk.placed(bag).ok_or(GridError::Overflow { bag: first + bag })?;
                 visit(first + bag, &Posterior { chunk: &chunk, tiles: &self.tiles, bag, placed });
             }
-            first += size;
+            first += chunk.bags;
         }
         Ok(())
+    }
+
+    /// What an E-step on the bags from `first` on reads.
+    pub(crate) fn scored<'a, B: Bags>(&'a self, bags: &'a B, first: usize) -> Scored<'a, T, B, D> {
+        Scored { tiles: &self.tiles, table: self.packed(), rows: self.shape.features() + 1, bags, first }
     }
 
     pub(crate) fn same_features<B: Bags>(&self, bags: &B) -> Result<(), GridError> {
@@ -205,8 +225,9 @@ impl<T: Real, const D: usize> Posterior<'_, T, D> {
     #[inline]
     pub fn for_each(&self, mut visit: impl FnMut(usize, T)) {
         self.tiles.runs(|cell, tile, lane, length| {
-            if let Some(lanes) = self.chunk.alive(tile, self.bag, &self.placed) {
-                for (offset, &q) in lanes.iter().skip(lane).take(length).enumerate() {
+            if let Some((lanes, mass)) = self.chunk.alive(tile, self.bag, &self.placed) {
+                for (offset, &e) in lanes.iter().skip(lane).take(length).enumerate() {
+                    let q = e / mass;
                     if q > T::zero() {
                         visit(cell + offset, q);
                     }
@@ -259,34 +280,116 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D>
 
     /// Computes the table of a grid of the same shape. Slices have the lengths that the callers checked.
     pub(crate) fn refresh<G: AsRef<[T]>>(&mut self, grid: &Grid<T, G, D>, scratch: &mut [T]) {
-        let packed = self.storage.as_mut();
-        packed.fill(T::zero());
-        // Padding first: it has no cell, so nothing below overwrites it.
-        for tile in packed.chunks_exact_mut((self.shape.features() + 1) * T::LANES) {
-            tile[..T::LANES].fill(T::neg_infinity());
+        let (pi, prior) = grid.tables();
+        self.refill(prior, (pi, self.shape.cells()), |(plane, _)| plane, scratch);
+    }
+
+    /// Finishes a pass of the M-step on `pi` and computes the table of what comes out.
+    pub(crate) fn settle<G: AsRef<[T]> + AsMut<[T]>>(&mut self, grid: &mut Grid<T, G, D>, scratch: &mut [T]) {
+        let (pi, prior) = grid.tables_mut();
+        let (column, scratch) = scratch.split_at_mut(self.shape.cells());
+        let pi = Deferred { pi: Rows::new(pi, column.len()), column };
+        self.refill(prior, pi, Deferred::settle, scratch);
+    }
+
+    /// `planes` are split into planes of `pi`, each of which `plane` reads.
+    ///
+    /// A few features at a time: first their planes, feature by feature, then their rows, tile by tile.
+    fn refill<P: Split>(
+        &mut self,
+        prior: &[T],
+        mut planes: P,
+        plane: impl Fn(&mut P) -> &[T] + Sync,
+        scratch: &mut [T],
+    ) {
+        const GROUP: usize = 32;
+        let (shape, tiles) = (&self.shape, &self.tiles);
+        let (cells, rows) = (shape.cells(), shape.features() + 1);
+        let (packed, bounds) = self.storage.as_mut().split_at_mut(shape.counts_len::<T>());
+        let size = cells + countgrid_prefix::scratch_len(shape.windows());
+        let group = (scratch.len() / size).clamp(1, GROUP);
+        // The packed rows from `row` on, and the bounds of their tiles.
+        let mut pack = |row: usize, count: usize, logs: &[T], stride: usize, padding: T| {
+            let parts = (
+                Rows::new(&mut *packed, T::LANES * rows * T::LANES),
+                Rows::new(&mut *bounds, rows * T::LANES),
+            );
+            each(tiles.count().div_ceil(T::LANES), parts, |part, (packed, bounds)| {
+                let first = part * T::LANES;
+                tiles.visit(first..tiles.count().min(first + T::LANES), |tile, at| {
+                    let start = (tile - first) * rows * T::LANES + row * T::LANES;
+                    let packed = packed.table.get_mut(start..start + count * T::LANES).unwrap_or_default();
+                    for (packed, plane) in packed.chunks_exact_mut(T::LANES).zip(logs.chunks(stride)) {
+                        if !at.is_full() {
+                            packed.fill(padding); // without a cell, and so without anything that overwrites it
+                        }
+                        at.gather(plane, packed);
+                    }
+                    if let Some(bounds) = bounds.table.get_mut(row * T::LANES + tile - first..) {
+                        dispatch(Peaks { packed, bounds: bounds.iter_mut().step_by(T::LANES) });
+                    }
+                });
+            });
+        };
+        if let Some(h) = scratch.get_mut(..cells) {
+            h.copy_from_slice(prior);
+            dispatch(FlooredLog { h, volume: T::one() });
+            pack(0, 1, h, cells, T::neg_infinity());
         }
-        let (h, scratch) = scratch.split_at_mut(self.shape.cells());
-        h.copy_from_slice(grid.prior());
-        dispatch(FlooredLog(h));
-        self.tiles.pack(h, 0, self.shape.features() + 1, packed);
-        for feature in 0..self.shape.features() {
-            window_means(&self.shape, grid.plane(feature), h, scratch);
-            dispatch(FlooredLog(h));
-            self.tiles.pack(h, feature + 1, self.shape.features() + 1, packed);
+        for first in (0..shape.features()).step_by(group) {
+            let count = group.min(shape.features() - first);
+            let (these, rest) = planes.split(count);
+            planes = rest;
+            each(count, (these, Rows::new(&mut *scratch, size)), |_, (mut pi, scratch)| {
+                let (h, window) = scratch.table.split_at_mut(cells);
+                sum_windows(shape.windows(), Way::Window, plane(&mut pi), h, window);
+                dispatch(FlooredLog { h, volume: T::from_f64(shape.windows().volume() as f64) });
+            });
+            pack(1 + first, count, scratch, size, T::zero());
+        }
+        // Lanes of bounds without a tile.
+        let used = tiles.count() % T::LANES;
+        if let Some(last) = bounds.len().checked_sub(rows * T::LANES).filter(|_| used > 0) {
+            let (prior, others) = bounds[last..].split_at_mut(T::LANES);
+            prior[used..].fill(T::neg_infinity());
+            others.chunks_exact_mut(T::LANES).for_each(|row| row[used..].fill(T::zero()));
         }
     }
 }
 
-/// `log max(h, floor)` in place.
-struct FlooredLog<'a, T>(&'a mut [T]);
+/// `log max(h / V, floor)` in place.
+struct FlooredLog<'a, T> {
+    h: &'a mut [T],
+    volume: T,
+}
 
 impl<T: Real> Kernel for FlooredLog<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        for h in self.0 {
-            *h = countgrid_math::ln(if *h > T::FLOOR { *h } else { T::FLOOR });
+        for h in self.h {
+            let mean = *h / self.volume;
+            *h = countgrid_math::ln(if mean > T::FLOOR { mean } else { T::FLOOR });
+        }
+    }
+}
+
+/// The largest entry of each row of a tile.
+struct Peaks<'a, T, I> {
+    packed: &'a [T],
+    bounds: I,
+}
+
+impl<'a, T: Real, I: Iterator<Item = &'a mut T>> Kernel for Peaks<'_, T, I> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (row, bound) in self.packed.chunks_exact(T::LANES).zip(self.bounds) {
+            let mut lanes = T::lanes();
+            lanes.as_mut().copy_from_slice(row);
+            *bound = peak(lanes);
         }
     }
 }

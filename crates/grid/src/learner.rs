@@ -1,12 +1,13 @@
-use countgrid_counts::{Bags, Count};
+use countgrid_counts::Bags;
 use countgrid_em::{Anneal, Fit, Learn};
 use countgrid_math::{Kernel, Real, dispatch, ln, sum};
 
 use crate::{
     Grid, GridError, LogHistograms, Options, Shape, Statistics,
     error::{long_enough, same_length},
-    estep::{Chunk, Heat},
-    mstep::{Planes, pass},
+    estep::{Chunk, Heat, Outlook},
+    mstep::{Deferred, Planes, pass},
+    parallel::Rows,
 };
 
 /// A counting grid that is being fitted: parameters, the packed logarithms that follow from them, and what an
@@ -120,9 +121,9 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Learner<T, S, D> {
         statistics.window_counts(feature, tokens)?;
         let (_, _, scratch) = statistics.parts_mut();
         let mut planes = Planes::new(self.shape(), scratch);
-        planes.counts.copy_from_slice(tokens);
-        planes.expected_tokens(self.shape(), self.options.rule, self.grid.plane(feature));
-        tokens.copy_from_slice(planes.counts);
+        planes.counts.iter_mut().zip(&*tokens).for_each(|(n, &f)| *n = f);
+        planes.feature(0).expected_tokens(self.shape(), self.options.rule, self.grid.plane(feature));
+        tokens.iter_mut().zip(&*planes.counts).for_each(|(n, &expected)| *n = expected);
         Ok(())
     }
 
@@ -161,34 +162,50 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, B: Bags, const D: usize> Fit<B> for Le
     fn expectation(&self, bags: &B, statistics: &mut Self::Statistics) -> Result<f64, GridError> {
         self.same_shape(statistics.shape())?;
         self.histograms.same_features(bags)?;
-        let (shape, tiles) = (self.shape(), self.histograms.tiles());
-        let rows = shape.features() + 1;
-        let heat = Heat::new(self.beta, self.options.cut, shape.cells());
+        let heat = Heat::new(self.beta, self.options.cut, self.shape().cells());
+        let mut outlook = *statistics.outlook();
         let (counts, totals, scratch) = statistics.parts_mut();
-        let most = scratch.len() / shape.posterior_scratch_len::<T>(1);
-        let (mut first, mut free_energy) = (0, 0.0);
-        while first < bags.len() {
-            let size = most.min(bags.len() - first);
-            let mut chunk = Chunk::new(tiles, size, scratch);
-            chunk.score(self.histograms.packed(), rows, bags, first);
-            let (mut entropy, mut tokens) = (T::zero(), T::zero());
+        // In f64 and bag by bag, so that no sum depends on how bags are divided into chunks.
+        let (mut first, mut free_energy, mut entropy, mut tokens) = (0, 0.0, 0.0, 0.0);
+        let most_tokens = T::max_value().to_f64() / 8.0 - totals[2].to_f64();
+        let outcome = loop {
+            if first >= bags.len() {
+                break Ok(());
+            }
+            let scored = self.histograms.scored(bags, first);
+            if !self.options.prune {
+                outlook = Outlook::FLAT;
+            }
+            let chunk = Chunk::new(scored, bags.len() - first, heat, &mut outlook, scratch);
+            let size = chunk.bags;
+            let (mut sums, mut overflow) = ([free_energy, entropy, tokens], None);
             for bag in 0..size {
-                let overflow = GridError::Overflow { bag: first + bag };
-                let placed = chunk.normalise(bag, heat).ok_or(overflow)?;
-                free_energy -= placed.bound.to_f64();
-                entropy += placed.entropy;
-                tokens += bags.entries(first + bag).fold(T::zero(), |n, (_, c)| n + c.to_real::<T>());
-                // No expected count exceeds the tokens, so none overflows in the M-step.
-                if totals[2] + tokens > T::max_value() / T::from_f64(8.0) {
-                    return Err(overflow);
+                let total = bags.total(first + bag);
+                sums[2] += total;
+                match chunk.placed(bag) {
+                    // No expected count exceeds the tokens, so none overflows in the M-step.
+                    Some(placed) if sums[2] <= most_tokens => {
+                        sums[0] -= placed.bound.to_f64();
+                        sums[1] += placed.entropy.to_f64();
+                    }
+                    _ => {
+                        overflow = Some(first + bag);
+                        break;
+                    }
                 }
             }
-            chunk.accumulate(counts, rows, bags, first);
-            totals[0] += entropy;
-            totals[1] += T::from_f64(size as f64);
-            totals[2] += tokens;
+            if let Some(bag) = overflow {
+                break Err(GridError::Overflow { bag });
+            }
+            [free_energy, entropy, tokens] = sums;
+            chunk.accumulate(scored, counts);
             first += size;
-        }
+        };
+        totals[0] += T::from_f64(entropy);
+        totals[1] += T::from_f64(first as f64);
+        totals[2] += T::from_f64(tokens);
+        *statistics.outlook() = outlook;
+        outcome?;
         Ok(free_energy)
     }
 }
@@ -211,12 +228,15 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Learn for Learner<T, S
         }
         let pseudocount = T::from_f64(options.pseudocount);
         let (counts, _, scratch) = statistics.parts_mut();
-        let (pi, _) = self.grid.tables_mut();
-        for _ in 0..options.inner_passes {
-            let mut planes = Planes::new(&shape, scratch);
-            pass(&shape, self.histograms.tiles(), options.rule, pseudocount, counts, pi, &mut planes);
+        for left in (0..options.inner_passes).rev() {
+            let (pi, _) = self.grid.tables_mut();
+            pass(&shape, self.histograms.tiles(), options.rule, pseudocount, counts, pi, scratch);
+            if left > 0 {
+                let (column, _) = scratch.split_at(shape.cells());
+                Deferred { pi: Rows::new(pi, column.len()), column }.settle();
+            }
         }
-        self.histograms.refresh(&self.grid, scratch);
+        self.histograms.settle(&mut self.grid, scratch);
         Ok(())
     }
 

@@ -65,6 +65,7 @@ mod histograms;
 mod learner;
 mod mstep;
 mod options;
+mod parallel;
 mod shape;
 mod statistics;
 mod tiles;

@@ -1,64 +1,99 @@
 //! The M-step: window counts become expected tokens of cells, one feature's plane at a time.
 //!
 //! `pi / V · S'(F / h)` with `h = S pi / V` is `pi · S'(F / S pi)`: the volume cancels. Column sums are
-//! collected on the way and divided out in a second sweep.
+//! collected on the way and divided out in a second sweep, the one that computes the table of the next E-step.
 
 use countgrid_math::{Kernel, Real, dispatch};
 use countgrid_prefix::{Axis, Way, axes, sums_along};
 use countgrid_torus::Windows;
 
-use crate::{Rule, Shape, tiles::Tiles};
+use crate::{
+    Rule, Shape,
+    parallel::{Rows, Split, each},
+    tiles::Tiles,
+};
 
 /// Column sums are collected in blocks of so many features, so that an entry of a sum over `Z` features meets
-/// at most `BLOCK + Z / BLOCK` roundings and not `Z`.
+/// at most `BLOCK + Z / BLOCK` roundings and not `Z`; and blocks are what threads share out.
 const BLOCK: usize = 64;
+/// Features that are read from the packed counts together: with one, every cache line would come from another page.
+const GROUP: usize = 8;
 
-/// Planes of scratch, `[cell]` each.
-pub(crate) const PLANES: usize = 5;
+/// Elements of scratch of an M-step that reads so many features together.
+pub(crate) const fn scratch_len<const D: usize>(shape: &Shape<D>, group: usize) -> usize {
+    shape.cells() + worker_len(shape, group)
+}
 
-/// Scratch of the M-step, cut from the caller's.
+/// What one thread needs.
+const fn worker_len<const D: usize>(shape: &Shape<D>, group: usize) -> usize {
+    (3 + group) * shape.cells() + countgrid_prefix::scratch_len(shape.windows())
+}
+
+/// Scratch of one thread, cut from the caller's.
 pub(crate) struct Planes<'a, T> {
-    pub(crate) counts: &'a mut [T], // F of one feature; its expected tokens
+    partial: &'a mut [T],           // column sums of up to BLOCK features
     sums: &'a mut [T],              // S pi; an adjoint
     spread: &'a mut [T],            // the factored rule's second adjoint
-    partial: &'a mut [T],           // column sums of up to BLOCK features
-    column: &'a mut [T],            // column sums
     window: &'a mut [T],            // what window sums need
+    pub(crate) counts: &'a mut [T], // [feature][cell], F of up to GROUP features; their expected tokens
 }
 
 impl<'a, T: Real> Planes<'a, T> {
     /// Scratch of at least [`Shape::plane_scratch_len`] elements.
     pub(crate) fn new<const D: usize>(shape: &Shape<D>, scratch: &'a mut [T]) -> Self {
         let cells = shape.cells();
-        let (counts, rest) = scratch.split_at_mut(cells);
+        let (partial, rest) = scratch.split_at_mut(cells);
         let (sums, rest) = rest.split_at_mut(cells);
         let (spread, rest) = rest.split_at_mut(cells);
-        let (partial, rest) = rest.split_at_mut(cells);
-        let (column, window) = rest.split_at_mut(cells);
-        Self { counts, sums, spread, partial, column, window }
+        let (window, rest) = rest.split_at_mut(countgrid_prefix::scratch_len(shape.windows()));
+        let counts = rest.len() - rest.len() % cells;
+        Self { partial, sums, spread, window, counts: &mut rest[..counts] }
     }
+}
 
+/// One feature: `F`, to be replaced by the expected tokens `n`, and room for window sums.
+pub(crate) struct Feature<'a, T> {
+    pub(crate) counts: &'a mut [T],
+    sums: &'a mut [T],
+    spread: &'a mut [T],
+    window: &'a mut [T],
+}
+
+impl<T: Real> Planes<'_, T> {
+    /// The feature in one plane of the counts.
+    pub(crate) fn feature(&mut self, plane: usize) -> Feature<'_, T> {
+        let cells = self.sums.len();
+        Feature {
+            counts: self.counts.chunks_exact_mut(cells).nth(plane).unwrap_or_default(),
+            sums: self.sums,
+            spread: self.spread,
+            window: self.window,
+        }
+    }
+}
+
+impl<T: Real> Feature<'_, T> {
     /// Expected tokens of one feature, from `F` in `counts` to `n` in `counts`.
     ///
     /// Exact: `n_i = pi_i / V · S'(F / h)_i` (Jojic & Perina 2011, Eq. 7; the journal paper's Eq. 8 and
     /// Algorithm 1). Factored: `n_i = pi_i / V · S'(F)_i S'(1 / h)_i / V`, its Eq. 9 and Algorithm 2 with the
     /// scale that makes it count tokens too.
-    pub(crate) fn expected_tokens<const D: usize>(&mut self, shape: &Shape<D>, rule: Rule, pi: &[T]) {
+    pub(crate) fn expected_tokens<const D: usize>(self, shape: &Shape<D>, rule: Rule, pi: &[T]) {
         let windows = shape.windows();
         let volume = T::from_f64(windows.volume() as f64);
         // The quotient by S pi must stay finite when V of them are summed. Where S pi is too small for that
         // (1e-37 times F, in f32), so is its share of F.
-        let least = (volume + volume) / T::max_value();
+        let most = T::max_value() / (volume + volume);
         sum_windows(windows, Way::Window, pi, self.sums, self.window);
         match rule {
             Rule::Exact => {
-                dispatch(Quotient { counts: self.counts, sums: self.sums, least });
+                dispatch(Quotient { counts: self.counts, sums: self.sums, most });
                 sum_windows(windows, Way::Spread, self.counts, self.sums, self.window);
                 dispatch(Product { n: self.counts, spread: self.sums, pi });
             }
             Rule::Factored => {
                 for s in self.sums.iter_mut() {
-                    *s = T::one() / larger(*s, larger(least, T::min_positive_value()));
+                    *s = smaller(T::one() / larger(*s, T::min_positive_value()), most);
                 }
                 sum_windows(windows, Way::Spread, self.sums, self.spread, self.window);
                 sum_windows(windows, Way::Spread, self.counts, self.sums, self.window);
@@ -105,7 +140,7 @@ impl<T: Real> Kernel for SumWindows<'_, T> {
 struct Quotient<'a, T> {
     counts: &'a mut [T],
     sums: &'a [T],
-    least: T,
+    most: T,
 }
 
 impl<T: Real> Kernel for Quotient<'_, T> {
@@ -114,7 +149,8 @@ impl<T: Real> Kernel for Quotient<'_, T> {
     #[inline(always)]
     fn run(self) {
         for (f, &s) in self.counts.iter_mut().zip(self.sums) {
-            *f /= larger(s, larger(*f * self.least, T::min_positive_value()));
+            // No bound on the divisor: as a multiple of F it would be subnormal, and a hundred times slower.
+            *f = smaller(*f / larger(s, T::min_positive_value()), self.most);
         }
     }
 }
@@ -137,7 +173,8 @@ impl<T: Real> Kernel for Product<'_, T> {
     }
 }
 
-/// One pass: `pi_iz <- (n_iz + a) / Σ_z (n_iz + a)`; a cell without mass keeps its distribution.
+/// One pass up to its last step: `pi_iz <- n_iz + a`, and `Σ_z (n_iz + a)` in the first plane of scratch. What is
+/// left to do is [`Deferred`]; a cell without mass then keeps its distribution.
 ///
 /// `counts` is the packed `F`, `pi` is `[feature][cell]`.
 pub(crate) fn pass<T: Real, const D: usize>(
@@ -147,23 +184,66 @@ pub(crate) fn pass<T: Real, const D: usize>(
     pseudocount: T,
     counts: &[T],
     pi: &mut [T],
-    planes: &mut Planes<'_, T>,
+    scratch: &mut [T],
 ) {
-    planes.column.fill(T::zero());
-    planes.partial.fill(T::zero());
-    for (feature, pi) in pi.chunks_exact_mut(shape.cells()).enumerate() {
-        tiles.unpack(counts, feature + 1, shape.features() + 1, planes.counts);
-        planes.expected_tokens(shape, rule, pi);
-        dispatch(Collect { n: planes.counts, pseudocount, pi, partial: planes.partial });
-        if (feature + 1) % BLOCK == 0 || feature + 1 == shape.features() {
-            planes.column.iter_mut().zip(&mut *planes.partial).for_each(|(sum, partial)| {
-                *sum += *partial;
-                *partial = T::zero();
-            });
+    let (cells, rows) = (shape.cells(), shape.features() + 1);
+    let (column, rest) = scratch.split_at_mut(cells);
+    column.fill(T::zero());
+    let group = if rest.len() >= worker_len(shape, GROUP) { GROUP } else { 1 };
+    let size = worker_len(shape, group);
+    let workers = (rest.len() / size).clamp(1, crate::parallel::shares());
+    for (round, pi) in pi.chunks_mut(workers * BLOCK * cells).enumerate() {
+        let blocks = pi.len().div_ceil(BLOCK * cells);
+        let parts = (Rows::new(pi, BLOCK * cells), Rows::new(&mut *rest, size));
+        each(blocks, parts, |block, (pi, scratch)| {
+            let mut feature = (round * workers + block) * BLOCK;
+            let mut planes = Planes::new(shape, scratch.table);
+            planes.partial.fill(T::zero());
+            for pi in pi.table.chunks_mut(group * cells) {
+                let features = pi.len() / cells;
+                tiles.visit(0..tiles.count(), |tile, at| {
+                    let first = (tile * rows + 1 + feature) * T::LANES;
+                    let packed = counts.get(first..first + features * T::LANES).unwrap_or_default();
+                    for (row, plane) in
+                        packed.chunks_exact(T::LANES).zip(planes.counts.chunks_exact_mut(cells))
+                    {
+                        at.scatter(row, plane);
+                    }
+                });
+                for (plane, pi) in pi.chunks_exact_mut(cells).enumerate() {
+                    planes.feature(plane).expected_tokens(shape, rule, pi);
+                    let n = planes.counts.get(plane * cells..(plane + 1) * cells).unwrap_or_default();
+                    dispatch(Collect { n, pseudocount, pi, partial: planes.partial });
+                }
+                feature += features;
+            }
+        });
+        for scratch in rest.chunks_exact(size).take(blocks) {
+            column.iter_mut().zip(scratch).for_each(|(sum, &partial)| *sum += partial);
         }
     }
-    for pi in pi.chunks_exact_mut(shape.cells()) {
-        dispatch(Divide { pi, column: &*planes.column });
+}
+
+/// `pi` between the last step of a pass, the division by column sums, and the one before.
+pub(crate) struct Deferred<'a, T> {
+    pub(crate) pi: Rows<'a, T>, // planes
+    pub(crate) column: &'a [T],
+}
+
+impl<T: Real> Split for Deferred<'_, T> {
+    fn split(self, features: usize) -> (Self, Self) {
+        let (first, rest) = self.pi.split(features);
+        (Self { pi: first, column: self.column }, Self { pi: rest, column: self.column })
+    }
+}
+
+impl<T: Real> Deferred<'_, T> {
+    /// Divides.
+    pub(crate) fn settle(&mut self) -> &[T] {
+        for pi in self.pi.table.chunks_exact_mut(self.column.len().max(1)) {
+            dispatch(Divide { pi, column: self.column });
+        }
+        self.pi.table
     }
 }
 
@@ -207,6 +287,11 @@ impl<T: Real> Kernel for Divide<'_, T> {
             *pi = if column > T::zero() { new / column } else { -*pi };
         }
     }
+}
+
+#[inline(always)]
+fn smaller<T: Real>(a: T, b: T) -> T {
+    if a < b { a } else { b }
 }
 
 #[inline(always)]

@@ -11,7 +11,7 @@ pub struct Shape<const D: usize> {
 }
 
 impl<const D: usize> Shape<D> {
-    /// The shape of a grid.
+    /// The shape of a grid of at most 2²⁸ cells, fewer if they do not fill tiles of 16 neighbours.
     ///
     /// # Errors
     /// [`GridError::NoFeatures`], [`GridError::TooLarge`].
@@ -26,7 +26,12 @@ impl<const D: usize> Shape<D> {
         let (Some(single), Some(double)) = (single, double) else {
             return Err(GridError::TooLarge { cells, features });
         };
+        // The E-step keeps numbers of tiles and bags in the float type, where whole numbers up to 2^24 are exact.
+        if single.count() > 1 << 24 {
+            return Err(GridError::TooLarge { cells, features });
+        }
         let slots = if single.slots() > double.slots() { single.slots() } else { double.slots() };
+        let slots = slots + slots / 4 + 16; // bounds: at most a fourth, four tiles of f64 with one of bounds
         // Eight bytes an element is the most that an element takes; the 64 are for what scratch adds.
         if slots as u128 * (features as u128 + 64) * 8 > isize::MAX as u128 {
             return Err(GridError::TooLarge { cells, features });
@@ -89,25 +94,31 @@ impl<const D: usize> Shape<D> {
         self.cells() * (self.features + 1)
     }
 
-    /// Elements of the buffer of [`crate::LogHistograms`]: one padded plane per feature and one for the prior.
+    /// Elements of the buffer of [`crate::LogHistograms`]: one padded plane per feature and one for the prior, and
+    /// the largest entries of tiles of neighbouring cells, a sixteenth (f32) or an eighth (f64) as many.
     pub const fn histograms_len<T: Real>(&self) -> usize {
-        self.tiles::<T>().slots() * (self.features + 1)
+        self.counts_len::<T>() + self.tiles::<T>().bounds() * T::LANES * (self.features + 1)
     }
 
     /// Elements of the sums of [`crate::Statistics`].
     pub const fn sums_len<T: Real>(&self) -> usize {
-        self.histograms_len::<T>() + crate::statistics::TOTALS
+        self.counts_len::<T>() + crate::statistics::TOTALS
     }
 
-    /// Elements of scratch with which `chunk` bags are placed together.
+    /// Elements of a packed table without bounds.
+    pub(crate) const fn counts_len<T: Real>(&self) -> usize {
+        self.tiles::<T>().slots() * (self.features + 1)
+    }
+
+    /// Elements of scratch with which `chunk` bags are placed together, however flat their posteriors are; where
+    /// posteriors are sharp, the same scratch serves many more.
     pub const fn posterior_scratch_len<T: Real>(&self, chunk: usize) -> usize {
-        let tiles = self.tiles::<T>();
-        (tiles.slots() + tiles.count()).saturating_mul(if chunk == 0 { 1 } else { chunk })
+        crate::estep::scratch_len::<T>(self.tiles::<T>().count(), if chunk == 0 { 1 } else { chunk })
     }
 
     /// Elements of scratch of the M-step, and of everything that reads planes one at a time.
     pub const fn plane_scratch_len(&self) -> usize {
-        crate::mstep::PLANES * self.cells() + countgrid_prefix::scratch_len(&self.windows)
+        crate::mstep::scratch_len(self, 1)
     }
 
     /// Elements of the scratch of [`crate::Statistics`] that place `chunk` bags together.

@@ -3,7 +3,7 @@ use core::marker::PhantomData;
 use countgrid_em::{Table, Tables, TablesMut};
 use countgrid_math::Real;
 
-use crate::{GridError, Shape, error::long_enough, error::same_length, tiles::Tiles};
+use crate::{GridError, Shape, error::long_enough, error::same_length, estep::Outlook, tiles::Tiles};
 
 /// Elements of the table `totals`: entropy, bags and tokens.
 pub(crate) const TOTALS: usize = 3;
@@ -23,6 +23,7 @@ pub struct Statistics<T, S, const D: usize> {
     layout: [Table; 2],
     sums: S,    // of length `shape.sums_len()`
     scratch: S, // at least `shape.scratch_len(1)`
+    outlook: Outlook,
     scalar: PhantomData<T>,
 }
 
@@ -41,7 +42,8 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Statistics<T, S, D> {
             Table { name: "window_counts", rows: tiles.count() * (shape.features() + 1), columns: T::LANES },
             Table { name: "totals", rows: 1, columns: TOTALS },
         ];
-        let mut statistics = Self { shape, tiles, layout, sums, scratch, scalar: PhantomData };
+        let outlook = Outlook::FLAT;
+        let mut statistics = Self { shape, tiles, layout, sums, scratch, outlook, scalar: PhantomData };
         statistics.clear();
         Ok(statistics)
     }
@@ -103,13 +105,18 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Statistics<T, S, D> {
 
     fn parts(&self) -> (&[T], &[T]) {
         let sums = self.sums.as_ref();
-        sums.split_at(self.shape.histograms_len::<T>())
+        sums.split_at(self.shape.counts_len::<T>())
     }
 
     /// The packed counts, the totals and the scratch.
     pub(crate) fn parts_mut(&mut self) -> (&mut [T], &mut [T], &mut [T]) {
-        let (counts, totals) = self.sums.as_mut().split_at_mut(self.shape.histograms_len::<T>());
+        let (counts, totals) = self.sums.as_mut().split_at_mut(self.shape.counts_len::<T>());
         (counts, totals, self.scratch.as_mut())
+    }
+
+    /// What the last E-step found about how sharp posteriors are, for the next one.
+    pub(crate) fn outlook(&mut self) -> &mut Outlook {
+        &mut self.outlook
     }
 
     pub(crate) fn packed_counts(&self) -> &[T] {

@@ -3,8 +3,8 @@ use countgrid_torus::Torus;
 /// The cells of a torus in boxes of `lanes` neighbours, so that a table can keep together what the E-step
 /// reads together.
 ///
-/// A packed table is `[tile][row][lane]`: 128 bytes of every row, then the next tile. One tile of 5,000
-/// features is 640 KB and stays in the second-level cache while every bag of a chunk is scored on it,
+/// A packed table is `[tile][row][lane]`: a cache line of every row, then the next tile. One tile of 5,000
+/// features is 320 KB and stays in the second-level cache while every bag of a chunk is scored on it,
 /// which is what bounds the speed of the E-step. Neighbours share a tile because a bag that fits one
 /// window nearly fits the next: once posteriors have concentrated, a bag is alive in a few tiles only.
 ///
@@ -93,30 +93,137 @@ impl<const D: usize> Tiles<D> {
         }
     }
 
-    /// Writes a plane `[cell]` as row `row` of a packed table of `rows` rows. Padding is left alone.
+    /// Number of tiles of bounds: one lane for each tile. None where there are so few tiles that knowing their
+    /// bounds saves nothing.
+    pub(crate) const fn bounds(&self) -> usize {
+        if self.count < 4 { 0 } else { self.count.div_ceil(self.lanes) }
+    }
+
+    /// Calls `visit(tile, cells)` for every tile of a range.
     #[inline(always)]
-    pub(crate) fn pack<T: Copy>(&self, plane: &[T], row: usize, rows: usize, packed: &mut [T]) {
-        self.runs(|cell, tile, lane, length| {
-            let slot = (tile * rows + row) * self.lanes + lane;
-            if let (Some(to), Some(from)) =
-                (packed.get_mut(slot..slot + length), plane.get(cell..cell + length))
-            {
-                to.copy_from_slice(from);
+    pub(crate) fn visit(&self, range: core::ops::Range<usize>, mut visit: impl FnMut(usize, &TileCells)) {
+        let last = D - 1;
+        let side = 1usize << self.shifts[last];
+        let runs = (self.lanes >> self.shifts[last]).min(MOST_LANES);
+        let (mut coords, mut strides) = ([0usize; D], [1usize; D]);
+        let mut rest = range.start;
+        for d in (0..D).rev() {
+            (coords[d], rest) = (rest % self.counts[d].max(1), rest / self.counts[d].max(1));
+            if d < last {
+                strides[d] = strides[d + 1] * self.extents[d + 1];
             }
-        });
+        }
+        for tile in range {
+            let mut cells =
+                TileCells { starts: [0; MOST_LANES], lengths: [0; MOST_LANES], runs, side, full: true };
+            let corner = |d: usize| coords[d] << self.shifts[d];
+            let width = side.min(self.extents[last].saturating_sub(corner(last)));
+            for (run, (start, length)) in
+                cells.starts.iter_mut().zip(&mut cells.lengths).take(runs).enumerate()
+            {
+                let (mut digits, mut cell, mut inside) = (run, corner(last), true);
+                for d in (0..last).rev() {
+                    let x = corner(d) + (digits & ((1 << self.shifts[d]) - 1));
+                    digits >>= self.shifts[d];
+                    inside &= x < self.extents[d];
+                    cell += x * strides[d];
+                }
+                (*start, *length) = if inside { (cell, width) } else { (0, 0) };
+                cells.full &= *length == side;
+            }
+            visit(tile, &cells);
+            for d in (0..D).rev() {
+                coords[d] += 1;
+                if coords[d] < self.counts[d] {
+                    break;
+                }
+                coords[d] = 0;
+            }
+        }
     }
 
     /// Reads row `row` of a packed table of `rows` rows as a plane `[cell]`.
     #[inline(always)]
     pub(crate) fn unpack<T: Copy>(&self, packed: &[T], row: usize, rows: usize, plane: &mut [T]) {
-        self.runs(|cell, tile, lane, length| {
-            let slot = (tile * rows + row) * self.lanes + lane;
-            if let (Some(to), Some(from)) =
-                (plane.get_mut(cell..cell + length), packed.get(slot..slot + length))
-            {
-                to.copy_from_slice(from);
-            }
+        self.visit(0..self.count, |tile, cells| {
+            let slot = (tile * rows + row) * self.lanes;
+            cells.scatter(packed.get(slot..slot + self.lanes).unwrap_or_default(), plane);
         });
+    }
+}
+
+/// Lanes of a row at most.
+const MOST_LANES: usize = 16;
+
+/// Where the lanes of a tile lie in a plane, as runs of neighbours.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TileCells {
+    starts: [usize; MOST_LANES],
+    lengths: [usize; MOST_LANES], // shorter than a side, or none, where the tile sticks out of the torus
+    runs: usize,
+    side: usize, // lanes from one run to the next
+    full: bool,  // whether no run is short
+}
+
+impl TileCells {
+    /// Whether the tile lies within the torus: has no padding.
+    pub(crate) fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// The tile's row of a plane. Padding is left alone.
+    #[inline(always)]
+    pub(crate) fn gather<T: Copy>(&self, plane: &[T], row: &mut [T]) {
+        match self.side {
+            4 if self.full => self.gather_runs::<T, 4>(plane, row),
+            8 if self.full => self.gather_runs::<T, 8>(plane, row),
+            16 if self.full => self.gather_runs::<T, 16>(plane, row),
+            _ => {
+                for ((&start, &length), row) in self.runs().zip(row.chunks_mut(self.side)) {
+                    let run = plane.get(start..start + length).unwrap_or_default();
+                    row.iter_mut().zip(run).for_each(|(row, &x)| *row = x);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn gather_runs<T: Copy, const SIDE: usize>(&self, plane: &[T], row: &mut [T]) {
+        for ((&start, _), row) in self.runs().zip(row.as_chunks_mut::<SIDE>().0) {
+            if let Some(run) = plane.get(start..).and_then(|run| run.first_chunk()) {
+                *row = *run;
+            }
+        }
+    }
+
+    /// Puts the tile's row into a plane.
+    #[inline(always)]
+    pub(crate) fn scatter<T: Copy>(&self, row: &[T], plane: &mut [T]) {
+        match self.side {
+            4 if self.full => self.scatter_runs::<T, 4>(row, plane),
+            8 if self.full => self.scatter_runs::<T, 8>(row, plane),
+            16 if self.full => self.scatter_runs::<T, 16>(row, plane),
+            _ => {
+                for ((&start, &length), row) in self.runs().zip(row.chunks(self.side)) {
+                    let run = plane.get_mut(start..start + length).unwrap_or_default();
+                    run.iter_mut().zip(row).for_each(|(x, &row)| *x = row);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn scatter_runs<T: Copy, const SIDE: usize>(&self, row: &[T], plane: &mut [T]) {
+        for ((&start, _), row) in self.runs().zip(row.as_chunks::<SIDE>().0) {
+            if let Some(run) = plane.get_mut(start..).and_then(|run| run.first_chunk_mut()) {
+                *run = *row;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn runs(&self) -> impl Iterator<Item = (&usize, &usize)> {
+        self.starts.iter().zip(&self.lengths).take(self.runs)
     }
 }
 
@@ -144,28 +251,47 @@ mod tests {
 
     #[test]
     fn sides_are_balanced_and_pad_least() {
-        assert_eq!(tiles([40, 40], 32).shifts, [2, 3]);
-        assert_eq!(tiles([40, 40], 32).slots(), 1600);
+        assert_eq!(tiles([40, 40], 16).shifts, [2, 2]);
+        assert_eq!(tiles([40, 40], 8).shifts, [1, 2]);
+        assert_eq!(tiles([40, 40], 16).slots(), 1600);
         assert_eq!(tiles([7], 16).slots(), 16);
         assert_eq!(tiles([1, 12, 1], 16).shifts, [0, 4, 0].map(|s: u32| s));
-        assert_eq!(tiles([2, 2, 2, 2, 2], 32).slots(), 32);
+        assert_eq!(tiles([2, 2, 2, 2, 2], 16).slots(), 32);
     }
 
     #[test]
-    fn unpack_reads_what_pack_wrote_and_every_cell_has_its_own_slot() {
+    fn every_cell_has_its_own_slot_and_all_ways_of_finding_it_agree() {
         fn check<const D: usize>(extents: [usize; D]) {
-            for lanes in [16, 32] {
+            for lanes in [8, 16] {
                 let tiles = tiles(extents, lanes);
                 let cells: usize = extents.iter().product();
                 let plane: Vec<u32> = (1..=cells as u32).collect();
                 let mut packed = vec![0; tiles.slots() * 3];
-                tiles.pack(&plane, 1, 3, &mut packed);
+                tiles.visit(0..tiles.count(), |tile, cells| {
+                    let row = (tile * 3 + 1) * lanes;
+                    cells.gather(&plane, &mut packed[row..row + lanes]);
+                });
                 let mut found: Vec<u32> = packed.iter().copied().filter(|&x| x != 0).collect();
                 found.sort_unstable();
                 assert_eq!(found, plane);
                 let mut back = vec![0; cells];
                 tiles.unpack(&packed, 1, 3, &mut back);
                 assert_eq!(back, plane);
+                let mut by_runs = vec![0; cells];
+                tiles.runs(|cell, tile, lane, length| {
+                    let slot = (tile * 3 + 1) * lanes + lane;
+                    by_runs[cell..cell + length].copy_from_slice(&packed[slot..slot + length]);
+                });
+                assert_eq!(by_runs, plane);
+                // From the middle on, tiles are the same.
+                let middle = tiles.count() / 2;
+                let mut half = packed.clone();
+                half.fill(0);
+                tiles.visit(middle..tiles.count(), |tile, cells| {
+                    let row = (tile * 3 + 1) * lanes;
+                    cells.gather(&plane, &mut half[row..row + lanes]);
+                });
+                assert_eq!(half[middle * 3 * lanes..], packed[middle * 3 * lanes..]);
             }
         }
         check([1]);

@@ -32,7 +32,9 @@ fn shapes_that_no_memory_holds_are_refused() {
     let windows = Windows::new(Torus::new([1 << 20, 1 << 20]).unwrap(), [1, 1]).unwrap();
     assert!(matches!(Shape::new(windows, usize::MAX), Err(GridError::TooLarge { .. })));
     assert_eq!(Shape::new(windows, 0), Err(GridError::NoFeatures));
-    let shape = Shape::new(windows, 1 << 16).unwrap(); // can be addressed, not held
+    assert!(matches!(Shape::new(windows, 5), Err(GridError::TooLarge { .. }))); // more than 2^28 cells
+    let windows = Windows::new(Torus::new([1 << 14, 1 << 14]).unwrap(), [1, 1]).unwrap();
+    let shape = Shape::new(windows, 1 << 28).unwrap(); // can be addressed, not held
     assert!(matches!(Grid::<f64, _, 2>::uniform(shape), Err(GridError::TooLarge { .. })));
 }
 

@@ -24,7 +24,7 @@ pub trait Real:
     const UNIT_ROUNDOFF: Self;
     /// The smallest probability whose logarithm a model takes: 1e-37 or 1e-300.
     const FLOOR: Self;
-    /// Elements in 128 bytes, a row of the packed tables: 32 or 16.
+    /// Elements in 64 bytes, a cache line and a row of packed tables: 16 or 8.
     const LANES: usize;
     /// One row of a packed table.
     type Lanes: AsRef<[Self]> + AsMut<[Self]> + Copy;
@@ -60,5 +60,5 @@ macro_rules! real {
         }
     };
 }
-real!(f32, f32::EPSILON / 2.0, 1e-37, 32);
-real!(f64, f64::EPSILON / 2.0, 1e-300, 16);
+real!(f32, f32::EPSILON / 2.0, 1e-37, 16);
+real!(f64, f64::EPSILON / 2.0, 1e-300, 8);

@@ -93,41 +93,203 @@ fn sum_lanes<T: Copy + Add<Output = T>, const N: usize, const L: usize>(
     }
 }
 
-/// `out[i] = out[i] + tree([terms[0][i], terms[1][i], ...])`. No term is shorter than `out`.
-#[inline(always)]
-pub(crate) fn add<T: Copy + Add<Output = T>, const N: usize>(
-    terms: [&[T]; N],
-    out: &mut [T],
-    tree: impl Tree<N>,
-) {
-    let whole = out.len() - out.len() % LANES; // no element may be added to twice
-    let Some((chunks, rest)) = out.split_at_mut_checked(whole) else { return };
-    add_lanes::<T, N, LANES>(terms, chunks, tree);
-    let mut after = terms;
-    for term in &mut after {
-        *term = term.get(whole..).unwrap_or_default();
+/// The terms of a sum, in their order: up to six, then up to three sums of two.
+pub(crate) struct Terms<'a, T> {
+    ones: [&'a [T]; 6],
+    twos: [&'a [T]; 3],
+    counts: (usize, usize),
+    apart: usize, // how far the second of two is from the first
+}
+
+impl<'a, T: Copy + Add<Output = T>> Terms<'a, T> {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Self { ones: [&[]; 6], twos: [&[]; 3], counts: (0, 0), apart: 0 }
     }
-    add_lanes::<T, N, 1>(after, rest, tree);
+
+    /// The next term is `table[from..]`.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, table: &'a [T], from: usize) {
+        if let (Some(term), Some(table)) = (self.ones.get_mut(self.counts.0), table.get(from..)) {
+            *term = table;
+            self.counts.0 += 1;
+        }
+    }
+
+    /// The next term is `table[from..] + table[from + apart..]`.
+    #[inline(always)]
+    pub(crate) fn push_pair(&mut self, table: &'a [T], from: usize, apart: usize) {
+        if let (Some(term), Some(table)) = (self.twos.get_mut(self.counts.1), table.get(from..)) {
+            *term = table;
+            self.counts.1 += 1;
+            self.apart = apart;
+        }
+    }
+
+    #[inline(always)]
+    fn parts(&self) -> (&[&'a [T]], &[&'a [T]]) {
+        let (ones, twos) = self.counts;
+        (self.ones.get(..ones).unwrap_or_default(), self.twos.get(..twos).unwrap_or_default())
+    }
 }
 
 #[inline(always)]
-fn add_lanes<T: Copy + Add<Output = T>, const N: usize, const L: usize>(
-    mut terms: [&[T]; N],
-    out: &mut [T],
-    tree: impl Tree<N>,
-) {
-    for term in &mut terms {
-        let Some(exact) = term.get(..out.len()) else { return };
-        *term = exact;
+fn read<T: Copy, const L: usize>(table: &[T], at: usize) -> Option<[T; L]> {
+    table.get(at..)?.first_chunk().copied()
+}
+
+#[inline(always)]
+fn read_pair<T: Copy + Add<Output = T>, const L: usize>(
+    table: &[T],
+    at: usize,
+    apart: usize,
+) -> Option<[T; L]> {
+    Some(plus(read(table, at)?, read(table, at + apart)?))
+}
+
+/// `out[i] = (terms[0][i] + terms[1][i]) + ...`. No term is shorter than `out`.
+#[inline(always)]
+pub(crate) fn join<T: Copy + Add<Output = T>>(terms: &Terms<'_, T>, out: &mut [T]) {
+    match out.len() {
+        LONG.. => join_lanes::<T, LONG>(terms, out),
+        LANES.. => join_lanes::<T, LANES>(terms, out),
+        _ => join_lanes::<T, 1>(terms, out),
     }
-    let mut at = 0;
-    while let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<L>()) {
-        let mut chunks = [*out; N];
-        for (chunk, term) in chunks.iter_mut().zip(&terms) {
-            let Some(read) = term.get(at..).and_then(|term| term.first_chunk::<L>()) else { return };
-            *chunk = *read;
+}
+
+#[inline(always)]
+fn join_lanes<T: Copy + Add<Output = T>, const L: usize>(terms: &Terms<'_, T>, out: &mut [T]) {
+    let (mut ones, mut twos) = terms.parts();
+    let first = match (ones.split_first(), twos.split_first()) {
+        (Some((first, rest)), _) => {
+            ones = rest;
+            (*first, false)
         }
-        *out = plus(*out, tree.sum(chunks));
+        (None, Some((first, rest))) => {
+            twos = rest;
+            (*first, true)
+        }
+        (None, None) => return,
+    };
+    let (length, mut from) = (out.len(), 0);
+    let Some(last) = length.checked_sub(L) else { return };
+    while from < length {
+        let at = if from < last { from } else { last };
+        let sum = match first {
+            (first, false) => read::<T, L>(first, at),
+            (first, true) => read_pair(first, at, terms.apart),
+        };
+        let Some(mut sum) = sum else { return };
+        for one in ones {
+            let Some(term) = read(one, at) else { return };
+            sum = plus(sum, term);
+        }
+        for two in twos {
+            let Some(term) = read_pair(two, at, terms.apart) else { return };
+            sum = plus(sum, term);
+        }
+        let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<L>()) else { return };
+        *out = sum;
+        from += L;
+    }
+}
+
+/// [`join`] where the sums of two lie side by side, eight elements each: the next one is eight elements on,
+/// or back if mirrored, and the second of two is four on from the first. So most of them are at hand from
+/// the lanes next to it.
+#[inline(always)]
+pub(crate) fn join_eights<T: Copy + Add<Output = T>, const MIRRORED: bool>(
+    terms: &Terms<'_, T>,
+    out: &mut [T],
+) {
+    match terms.counts.1 {
+        1 if out.len() >= LONG => join_long::<T, 1, MIRRORED>(terms, out),
+        2 if out.len() >= LONG => join_long::<T, 2, MIRRORED>(terms, out),
+        3 if out.len() >= LONG => join_long::<T, 3, MIRRORED>(terms, out),
+        _ => join(terms, out),
+    }
+}
+
+#[inline(always)]
+fn join_long<T: Copy + Add<Output = T>, const EIGHTS: usize, const MIRRORED: bool>(
+    terms: &Terms<'_, T>,
+    out: &mut [T],
+) {
+    const { assert!(0 < EIGHTS && EIGHTS <= 3) };
+    let (ones, twos) = terms.parts();
+    let Some(&lowest) = (if MIRRORED { twos.last() } else { twos.first() }) else { return };
+    let (length, mut from) = (out.len(), 0);
+    let Some(last) = length.checked_sub(LONG) else { return };
+    while from < length {
+        let at = if from < last { from } else { last };
+        let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<LONG>()) else { return };
+        let Some(near) = lowest.get(at..at + LONG + 8 * EIGHTS - 4) else { return };
+        let Some(first) = read_pair::<T, 8>(near, 0, 4) else { return };
+        let mut eights = [first; LONG / 8 + 2];
+        let mut n = 1;
+        while n < LONG / 8 + EIGHTS - 1 {
+            let Some(eight) = read_pair(near, 8 * n, 4) else { return };
+            eights[n] = eight;
+            n += 1;
+        }
+        let mut sums = [first; LONG / 8];
+        let mut joined = 0;
+        if let Some((first, rest)) = ones.split_first() {
+            let Some(term) = read::<T, LONG>(first, at) else { return };
+            let mut sum = term;
+            for one in rest {
+                let Some(term) = read(one, at) else { return };
+                sum = plus(sum, term);
+            }
+            for (to, from) in sums.iter_mut().zip(sum.as_chunks::<8>().0) {
+                *to = *from;
+            }
+        } else {
+            for (n, to) in sums.iter_mut().enumerate() {
+                *to = eights[if MIRRORED { n + EIGHTS - 1 } else { n }];
+            }
+            joined = 1;
+        }
+        for e in 0..EIGHTS {
+            if e < joined {
+                continue;
+            }
+            for (n, sum) in sums.iter_mut().enumerate() {
+                *sum = plus(*sum, eights[if MIRRORED { n + EIGHTS - 1 - e } else { n + e }]);
+            }
+        }
+        out.as_chunks_mut::<8>().0.copy_from_slice(&sums);
+        from += LONG;
+    }
+}
+
+/// `out[i] = (out[i] + terms[0][i]) + ...`. No term is shorter than `out`.
+#[inline(always)]
+pub(crate) fn join_to<T: Copy + Add<Output = T>>(terms: &Terms<'_, T>, out: &mut [T]) {
+    let whole = out.len() - out.len() % LONG; // no element may be added to twice
+    join_to_lanes::<T, LONG>(terms, 0, whole, out);
+    join_to_lanes::<T, 1>(terms, whole, out.len(), out);
+}
+
+#[inline(always)]
+fn join_to_lanes<T: Copy + Add<Output = T>, const L: usize>(
+    terms: &Terms<'_, T>,
+    from: usize,
+    to: usize,
+    out: &mut [T],
+) {
+    let (ones, twos) = terms.parts();
+    let mut at = from;
+    while at < to {
+        let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<L>()) else { return };
+        for one in ones {
+            let Some(term) = read(one, at) else { return };
+            *out = plus(*out, term);
+        }
+        for two in twos {
+            let Some(term) = read_pair(two, at, terms.apart) else { return };
+            *out = plus(*out, term);
+        }
         at += L;
     }
 }

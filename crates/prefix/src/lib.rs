@@ -37,6 +37,7 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod lanes;
+mod long;
 mod ring;
 mod window;
 

@@ -4,10 +4,11 @@ use countgrid_torus::Windows;
 use num_traits::Zero;
 
 use crate::LengthError;
-use crate::lanes::{self, LANES, LeftToRight, Pairs};
+use crate::lanes::{self, LANES, LeftToRight};
+use crate::long;
 use crate::ring::Ring;
 
-/// Sides up to this one are summed directly, left to right; longer ones by doubling.
+/// Sides up to this one are summed directly, left to right; longer ones by fours.
 const DIRECT: usize = 8;
 
 /// One axis of the torus that a table lies on, with the window's side along it.
@@ -21,13 +22,12 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Elements of scratch along the axis: two unrolled rings for a long side.
+    /// Elements of scratch along the axis: an unrolled ring or two for a long side.
     const fn scratch(self) -> usize {
         if self.side <= DIRECT {
             return 0;
         }
-        // A ring has at most isize::MAX elements, unrolled less than twice as many.
-        ((self.extent + self.side - 1) * self.stride).saturating_mul(2)
+        long::scratch_len(self.extent, self.stride, self.side)
     }
 }
 
@@ -84,14 +84,17 @@ const fn scratch_along(axes: &[Axis], cells: usize) -> usize {
 /// is skipped. Along an axis of side `W`, with `f_k` short for the cell `k` steps on:
 ///
 /// * `W ≤ 8`: left to right, `((f_0 + f_1) + f_2) + ...`
-/// * `W > 8`: doubling, `P_1(k) = f_k`, `P_2m(k) = P_m(k) + P_m(k + m)`, and then one `P` for each binary
-///   digit of `W`, joined left to right, the lowest digit first. For `W = 25 = 1 + 8 + 16`:
-///   `(P_1(0) + P_8(1)) + P_16(9)`.
+/// * `W > 8`: by fours, `P_1(k) = f_k`, `P_4m(k) = (P_m(k) + P_m(k + m)) + (P_m(k + 2m) + P_m(k + 3m))`, up
+///   to the last `m` that has `2m ≤ W`. Then as many `P` as the digits of `W` to base 4 say, joined left to
+///   right, the lowest digit first; but the last digit, which may be up to 7, counts pairs,
+///   `P_2m(k) = P_m(k) + P_m(k + m)`, after one single `P_m` if it is odd. For `W = 25 = 1 + 3 · 8`:
+///   `((P_1(0) + P_8(1)) + P_8(9)) + P_8(17)`.
 ///
 /// # Accuracy
 /// There is no subtraction, so sums of nonnegative terms are nonnegative and each keeps its relative
 /// accuracy, whatever its neighbours are: `|error| ≤ n u ∑|f| / (1 - n u)`, where `n` adds up, over the
-/// axes, `W - 1` for a short side and `⌊log₂ W⌋ + (binary ones of W) - 1` for a long one.
+/// axes, `W - 1` for a short side and for a long one the number of `P` joined, plus 2 for each step by
+/// fours: `4 + 2` for `W = 25`.
 ///
 /// # Overflow
 /// Addition is `+` of the element type: of the primitive integers it panics on overflow in debug
@@ -237,7 +240,7 @@ fn one_axis<T: Copy + Zero, const MIRRORED: bool>(
         _ => {
             let mut from = 0;
             while let Some((f, sums)) = ring.at(from, row, sums) {
-                doubling(ring, side, f, sums, scratch);
+                long::fours(ring, side, f, sums, scratch);
                 from += f.len();
             }
         }
@@ -309,83 +312,9 @@ fn short_line<T: Copy + Zero, const W: usize, const MIRRORED: bool>(f: &[T], sum
     }
 }
 
-/// More than 8 terms. The ring is unrolled first, so that nothing wraps; `P_m` then stands at the lowest
-/// of its `m` cells. Two binary digits of the side a turn: `P_4m` comes from `P_m` without storing `P_2m`.
-#[inline(always)]
-fn doubling<T: Copy + Zero, const MIRRORED: bool>(
-    ring: Ring<MIRRORED>,
-    side: usize,
-    f: &[T],
-    sums: &mut [T],
-    scratch: &mut [T],
-) {
-    let stride = ring.stride;
-    let unrolled = ring.len() + (side - 1) * stride;
-    let Some((even, odd)) = scratch.split_at_mut_checked(unrolled) else { return };
-    let Some((start, end)) = even.split_at_mut_checked(if MIRRORED { unrolled - f.len() } else { f.len() })
-    else {
-        return;
-    };
-    if MIRRORED {
-        copy(f.get(f.len() - start.len()..).unwrap_or_default(), start);
-        copy(f, end);
-    } else {
-        copy(f, start);
-        copy(f, end);
-    }
-
-    let (mut turn, mut digits, mut m, mut covered) = (0usize, side, 1, 0);
-    loop {
-        let (p, next) = if turn % 2 == 0 { (&*even, &mut *odd) } else { (&*odd, &mut *even) };
-        // P over `m` cells, `steps` cells on from every cell of the ring.
-        let on = |steps: usize| {
-            let at = if MIRRORED { side - m - steps } else { steps };
-            p.get(at * stride..).unwrap_or_default()
-        };
-        if digits & 1 != 0 {
-            if covered == 0 {
-                copy(on(0), sums);
-            } else {
-                lanes::add([on(covered)], sums, LeftToRight);
-            }
-            covered += m;
-        }
-        if digits & 2 != 0 {
-            let terms = [on(covered), on(covered + m)];
-            if covered == 0 {
-                lanes::sum(terms, sums, LeftToRight);
-            } else {
-                lanes::add(terms, sums, LeftToRight);
-            }
-            covered += 2 * m;
-        }
-        digits /= 4;
-        if digits == 0 {
-            return;
-        }
-        if digits == 1 {
-            let terms = [on(covered), on(covered + m), on(covered + 2 * m), on(covered + 3 * m)];
-            if covered == 0 {
-                lanes::sum(terms, sums, Pairs);
-            } else {
-                lanes::add(terms, sums, Pairs);
-            }
-            return;
-        }
-        let Some(next) = next.get_mut(..unrolled - (4 * m - 1) * stride) else { return };
-        // Mirrored, the terms come the other way round; in pairs that changes no bit: a + b = b + a.
-        let mut terms = [p; 4];
-        for (n, term) in terms.iter_mut().enumerate() {
-            *term = p.get(n * m * stride..).unwrap_or_default();
-        }
-        lanes::sum(terms, next, Pairs);
-        (turn, m) = (turn + 1, 4 * m);
-    }
-}
-
 /// `copy_from_slice` without a panic.
 #[inline(always)]
-fn copy<T: Copy>(from: &[T], to: &mut [T]) {
+pub(crate) fn copy<T: Copy>(from: &[T], to: &mut [T]) {
     for (to, &from) in to.iter_mut().zip(from) {
         *to = from;
     }

@@ -1,5 +1,7 @@
 //! Window sums of floats: the documented tree, translation and mirror bit for bit; signs; accuracy.
 
+use std::iter::repeat_n;
+
 use countgrid_torus::{Torus, Windows};
 use num_traits::float::FloatCore;
 use proptest::prelude::*;
@@ -48,11 +50,18 @@ fn tree<T: Float>(side: usize, f: &dyn Fn(usize) -> T) -> T {
     if side <= 8 {
         return (1..side).fold(f(0), |sum, o| sum + f(o));
     }
-    let digits = (0..usize::BITS).map(|digit| 1 << digit).filter(|cells| side & cells != 0);
-    let (sum, covered) = digits.fold((None, 0), |(sum, covered), cells| {
-        let digit = power(cells, covered, f);
-        (Some(sum.map_or(digit, |sum: T| sum + digit)), covered + cells)
-    });
+    let (mut sum, mut covered, mut m) = (None, 0, 1);
+    while covered < side {
+        let last = side < 8 * m;
+        let ones = if last { side / m % 2 } else { side / m % 4 };
+        let twos = if last { side / (2 * m) } else { 0 };
+        for cells in repeat_n(m, ones).chain(repeat_n(2 * m, twos)) {
+            let p = power(cells, covered, f);
+            sum = Some(sum.map_or(p, |sum: T| sum + p));
+            covered += cells;
+        }
+        m *= 4;
+    }
     assert_eq!(covered, side);
     sum.unwrap()
 }
@@ -69,9 +78,18 @@ fn by_tree<const D: usize, T: Float>(windows: &Windows<D>, f: &[T], sign: isize)
     })
 }
 
-/// How many additions the longest path through the tree has.
-fn depth<const D: usize>(windows: &Windows<D>) -> u32 {
-    let along = |side: usize| if side <= 8 { side as u32 - 1 } else { side.ilog2() + side.count_ones() - 1 };
+/// The documented bound on how many additions the longest path through the tree has.
+fn depth<const D: usize>(windows: &Windows<D>) -> usize {
+    let along = |side: usize| {
+        if side <= 8 {
+            return side - 1;
+        }
+        let (mut steps, mut joined, mut m) = (0, 0, 1);
+        while 8 * m <= side {
+            (steps, joined, m) = (steps + 1, joined + side / m % 4, 4 * m);
+        }
+        2 * steps + joined + side / m % 2 + side / (2 * m)
+    };
     windows.sides().into_iter().map(along).sum()
 }
 
@@ -101,7 +119,7 @@ fn accuracy<const D: usize, T: Float>(windows: &Windows<D>, f: &[f64]) {
     let f = rounded::<T>(f);
     // Each term passes at most `depth` additions, so with terms of one sign the relative error is at most
     // n u / (1 - n u). The reference is exact to about 2^-100, the comparison to 2^-52 of the bound.
-    let n = f64::from(depth(windows)) * T::UNIT_ROUNDOFF;
+    let n = depth(windows) as f64 * T::UNIT_ROUNDOFF;
     let bound = n / (1.0 - n) * (1.0 + 1e-12);
     let check = |found: T, terms: &mut dyn Iterator<Item = usize>| {
         let (hi, lo) = sum_in_double_double(terms.map(|i| f[i].exactly()));

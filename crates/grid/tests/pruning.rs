@@ -1,0 +1,183 @@
+//! Leaving out what a bound shows to be below the cut, cutting bags into chunks, adding counts up by bag or by
+//! feature, and sharing work among threads: none of them changes a bit.
+
+use countgrid_counts::{Bags, BothWays, CsrBuf};
+use countgrid_em::{Anneal, Fit, Learn, Tables};
+use countgrid_grid::{Cut, Grid, Learner, Options, Shape, Statistics};
+use countgrid_math::Real;
+use countgrid_torus::{Torus, Windows};
+use proptest::prelude::*;
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng, SeedableRng},
+};
+
+/// A grid large enough to have several tiles, as sharp as `contrast` says, and bags from its windows.
+#[derive(Clone, Debug)]
+struct Problem<const D: usize> {
+    shape: Shape<D>,
+    tables: Vec<f64>,
+    bags: CsrBuf<u32>,
+}
+
+impl<const D: usize> Problem<D> {
+    fn new(extents: [usize; D], sides: [usize; D], contrast: f64, seed: u64) -> Self {
+        const FEATURES: usize = 40;
+        let windows = Windows::new(Torus::new(extents).unwrap(), sides).unwrap();
+        let shape = Shape::new(windows, FEATURES).unwrap();
+        let cells = shape.cells();
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut unit = move || (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        let mut tables: Vec<f64> = (0..cells * FEATURES).map(|_| (contrast * unit()).exp()).collect();
+        for cell in 0..cells {
+            let sum: f64 = tables.iter().skip(cell).step_by(cells).sum();
+            tables.iter_mut().skip(cell).step_by(cells).for_each(|x| *x /= sum);
+        }
+        let mut bags = CsrBuf::new(FEATURES).unwrap();
+        for bag in 0..30 {
+            let cell = (unit() * cells as f64) as usize;
+            let column: Vec<f64> = tables.iter().skip(cell).step_by(cells).copied().take(FEATURES).collect();
+            // The fourth bag is empty, the others have up to 40 tokens of one cell.
+            let tokens = if bag == 3 { 0 } else { 1 + (unit() * 40.0) as usize };
+            let drawn = (0..tokens).map(|_| {
+                let mut at = unit();
+                let found = column.iter().position(|&p| {
+                    at -= p;
+                    at < 0.0
+                });
+                (found.unwrap_or(FEATURES - 1), 1)
+            });
+            bags.push_bag(drawn.collect::<Vec<_>>()).unwrap();
+        }
+        let prior: Vec<f64> = (0..cells).map(|_| 0.1 + unit()).collect();
+        let sum: f64 = prior.iter().sum();
+        tables.extend(prior.iter().map(|p| p / sum));
+        Self { shape, tables, bags }
+    }
+
+    /// Free energies, statistics and parameters of two iterations, as bits.
+    fn bits<T: Real, B: Bags>(&self, bags: &B, options: Options, beta: f64, chunk: usize) -> Vec<u64> {
+        let tables: Vec<T> = self.tables.iter().map(|&x| T::from_f64(x)).collect();
+        let (shape, zeros) = (self.shape, |len| vec![T::zero(); len]);
+        let grid = Grid::new(shape, tables).unwrap();
+        let mut scratch = zeros(shape.plane_scratch_len());
+        let packed = zeros(shape.histograms_len::<T>());
+        let mut learner = Learner::new(grid, packed, &mut scratch, options).unwrap();
+        learner.set_inverse_temperature(beta);
+        let scratch = zeros(shape.scratch_len::<T>(chunk));
+        let mut statistics = Statistics::new(shape, zeros(shape.sums_len::<T>()), scratch).unwrap();
+        let mut bits = Vec::new();
+        for _ in 0..2 {
+            statistics.clear();
+            bits.push(learner.expectation(bags, &mut statistics).unwrap().to_bits());
+            bits.extend(statistics.buffer().iter().map(|&x| x.to_f64().to_bits()));
+            learner.maximization(&mut statistics).unwrap();
+            bits.extend(learner.grid().buffer().iter().map(|&x| x.to_f64().to_bits()));
+            bits.extend(learner.histograms().buffer().iter().map(|&x| x.to_f64().to_bits()));
+        }
+        bits
+    }
+
+    fn nothing_changes_a_bit<T: Real>(&self, options: Options, beta: f64) -> Result<(), TestCaseError> {
+        let plain = self.bits::<T, _>(&self.bags, Options { prune: false, ..options }, beta, 1);
+        let both = BothWays::new(self.bags.clone()).unwrap();
+        for chunk in [1, 2, 7, 200] {
+            for prune in [false, true] {
+                let options = Options { prune, ..options };
+                prop_assert!(
+                    self.bits::<T, _>(&self.bags, options, beta, chunk) == plain,
+                    "chunk {chunk} {prune}"
+                );
+                prop_assert!(
+                    self.bits::<T, _>(&both, options, beta, chunk) == plain,
+                    "columns {chunk} {prune}"
+                );
+            }
+        }
+        #[cfg(feature = "rayon")]
+        for threads in [1, 2, 3, 7] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            for chunk in [1, 200] {
+                let found = pool.install(|| self.bits::<T, _>(&both, options, beta, chunk));
+                prop_assert!(found == plain, "{threads} threads, chunk {chunk}");
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, cut: usize, cold: bool, rest: Options) -> Result<(), TestCaseError> {
+        let cut = [Cut::Rounding, Cut::Nats(2.0), Cut::Off][cut];
+        let (options, beta) = (Options { cut, ..rest }, if cold { 1.0 } else { 0.3 });
+        self.nothing_changes_a_bit::<f32>(options, beta)?;
+        self.nothing_changes_a_bit::<f64>(options, beta)
+    }
+}
+
+fn contrast() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), 0.0..3.0, 5.0..20.0]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn on_a_circle(cells in 50usize..200, side in 1usize..9, contrast in contrast(), cut in 0usize..3, cold: bool, seed: u64) {
+        let options = Options { pseudocount: 0.1, ..Options::default() };
+        Problem::new([cells], [side], contrast, seed).check(cut, cold, options)?;
+    }
+
+    #[test]
+    fn in_the_plane(extents in [5usize..16, 9usize..17], side in 1usize..5, contrast in contrast(), cut in 0usize..3, cold: bool, seed: u64) {
+        let options = Options { learn_prior: true, inner_passes: 2, ..Options::default() };
+        Problem::new(extents, [side, side + 1], contrast, seed).check(cut, cold, options)?;
+    }
+
+    #[test]
+    fn in_space(extents in [2usize..6, 3usize..6, 5usize..9], side in 1usize..3, contrast in contrast(), cut in 0usize..3, cold: bool, seed: u64) {
+        let options = Options { prior_pseudocount: 0.5, learn_prior: true, ..Options::default() };
+        Problem::new(extents, [side; 3], contrast, seed).check(cut, cold, options)?;
+    }
+
+    /// One bag at a time, in the scratch of one, and all together give the same posteriors.
+    #[test]
+    fn posteriors_do_not_depend_on_company(extents in [5usize..16, 9usize..17], contrast in contrast(), seed: u64) {
+        let problem = Problem::new(extents, [2, 3], contrast, seed);
+        let (shape, bags) = (problem.shape, &problem.bags);
+        let grid = Grid::new(shape, problem.tables.clone()).unwrap();
+        let mut scratch = vec![0.0; shape.scratch_len::<f64>(200)];
+        let packed = vec![0.0; shape.histograms_len::<f64>()];
+        let histograms = countgrid_grid::LogHistograms::pack(&grid, packed, &mut scratch).unwrap();
+        let mut together = Vec::new();
+        histograms.posteriors(bags, &mut scratch, |_, posterior| {
+            let mut q = vec![0.0; shape.cells()];
+            posterior.write(&mut q);
+            together.push((posterior.log_evidence(), q));
+        }).unwrap();
+        let one = &mut scratch[..shape.posterior_scratch_len::<f64>(1)];
+        for (t, (evidence, q)) in together.iter().enumerate() {
+            let mut alone = vec![0.0; shape.cells()];
+            prop_assert_eq!(histograms.posterior(bags, t, &mut alone, one).unwrap(), *evidence);
+            prop_assert_eq!(&alone, q);
+            // By definition: the scores of all windows, normalised. The error of a score is a few roundings of the
+            // sum of its terms' sizes, and that of a probability the same, relative to it.
+            let mut h = vec![0.0; shape.cells()];
+            let mut scores: Vec<f64> = grid.prior().iter().map(|p| p.ln()).collect();
+            let mut size = 0.0f64;
+            for (feature, count) in bags.entries(t) {
+                grid.histogram(feature, &mut h, &mut vec![0.0; shape.plane_scratch_len()]).unwrap();
+                for (score, h) in scores.iter_mut().zip(&h) {
+                    *score += f64::from(count) * h.ln();
+                }
+                size += f64::from(count) * h.iter().fold(0.0f64, |most, h| most.max(-h.ln()));
+            }
+            let best = scores.iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b));
+            let mass: f64 = scores.iter().map(|s| (s - best).exp()).sum();
+            let close = 64.0 * f64::EPSILON * (size + 10.0);
+            prop_assert!((best + mass.ln() - evidence).abs() <= close);
+            for (q, s) in q.iter().zip(&scores) {
+                let expected = (s - best).exp() / mass;
+                prop_assert!((q - expected).abs() <= close * expected + 1e-16, "{q} {expected}");
+            }
+        }
+    }
+}
