@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use countgrid_io::BLOCK_ENTRIES;
 
-use crate::layout::Sides;
+use crate::{failure::Failure, layout::Sides};
 
 /// From a pile of documents to a map of what is in it.
 #[derive(Debug, Parser)]
@@ -193,9 +194,79 @@ pub(crate) struct GridArgs {
     /// Begin on a small grid and refine it, or fit the full grid from the start
     #[arg(long, value_enum, default_value_t = Schedule::CoarseToFine)]
     pub(crate) schedule: Schedule,
+    /// Begin on the full grid with flat posteriors that sharpen: inverse temperature of the first iteration, such
+    /// as 0.1
+    #[arg(long, value_name = "BETA")]
+    pub(crate) anneal: Option<f64>,
+    /// Iterations until posteriors are as sharp as they should be [default with --anneal: 15]
+    #[arg(long, value_name = "N")]
+    pub(crate) anneal_iterations: Option<usize>,
+    /// Begin on the full grid with updates from so many documents at a time, in a random order, before its
+    /// iterations over all of them
+    #[arg(long, value_name = "DOCUMENTS")]
+    pub(crate) batch: Option<usize>,
+    /// How often that goes over all documents [default with --batch: 3]
+    #[arg(long, value_name = "N")]
+    pub(crate) passes: Option<usize>,
     /// Floating-point type of the fit and of the model
     #[arg(long, value_enum, default_value_t = Precision::F32)]
     pub(crate) precision: Precision,
+    /// Threads to compute with; the files are the same with any number [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Keep the counts in a temporary file (in TMPDIR) even if there is memory for them; the result is the same
+    #[arg(long)]
+    pub(crate) stream: bool,
+    /// Entries of a block at most; for tests, since everything fits into one block of a small collection
+    #[arg(long, value_name = "N", hide = true, default_value_t = BLOCK_ENTRIES)]
+    pub(crate) block_entries: usize,
+}
+
+impl GridArgs {
+    /// Refuses settings that make no sense, or none together, before anything is read.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let refuse = |problem: &str, remedy: &str| Err(Failure::new(problem, remedy));
+        match self {
+            Self { anneal: Some(_), batch: Some(_), .. } => refuse(
+                "--anneal and --batch are two ways to begin a fit and do not go together",
+                "take one of them: --batch where documents are many, --anneal where they are few",
+            ),
+            Self { anneal: None, anneal_iterations: Some(_), .. } => refuse(
+                "--anneal-iterations says how long to anneal, but not from where",
+                "add --anneal with a number above 0 and below 1, such as --anneal 0.1",
+            ),
+            Self { batch: None, passes: Some(_), .. } => refuse(
+                "--passes says how often to go over mini-batches, but not how large they are",
+                "add --batch with a number of documents, such as --batch 1000",
+            ),
+            Self { anneal: Some(beta), .. } if !(*beta > 0.0 && *beta <= 1.0) => Err(Failure::new(
+                format_args!("--anneal {beta} is no inverse temperature"),
+                "take a number above 0 and at most 1, such as --anneal 0.1",
+            )),
+            Self { batch: Some(0), .. } => refuse(
+                "--batch 0 is a mini-batch without documents",
+                "take --batch of at least 1, such as 1000",
+            ),
+            Self { passes: Some(0), .. } => {
+                refuse("--passes 0 is no pass", "take --passes of at least 1, or leave --batch out")
+            }
+            Self { threads: Some(0), .. } => refuse(
+                "--threads 0 leaves nobody to compute",
+                "take --threads of at least 1, or leave it out",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Iterations while annealing.
+    pub(crate) fn annealing(&self) -> usize {
+        self.anneal_iterations.unwrap_or(15)
+    }
+
+    /// Passes in mini-batches.
+    pub(crate) fn mini_passes(&self) -> usize {
+        self.passes.unwrap_or(3)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,20 +1,24 @@
 //! From a path to bags of words.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, HashMap},
     fs,
     path::{Path, PathBuf},
 };
 
-use countgrid_counts::{Bags, CsrBuf};
-use countgrid_io::{Columns, Counts, DataSet, Document, ReadOptions, Summary, cargo_docs, read};
+use countgrid_counts::Bags;
+use countgrid_io::{Columns, Document, Item, Limits, ReadOptions, Summary, cargo_docs, visit};
+use countgrid_math::Real;
 use countgrid_text::{StopWords, TextOptions, Tokenizer, Vocabulary};
 use serde_json::{Value, json};
 
 use crate::{
     args::{ReadArgs, WordArgs},
+    counter::{Counter, Selection},
     failure::Failure,
+    memory,
     report::{Report, thousands},
+    store::{Builder, Plan, Storable, Store},
 };
 
 /// Doc comments that are a fair sample of what Cargo has unpacked.
@@ -35,22 +39,24 @@ pub(crate) struct Entry {
     pub(crate) tokens: f64,
 }
 
-/// Documents as bags over a vocabulary. Counts are `f64`, exact for what text and docword files hold.
-#[derive(Clone, Debug)]
-pub(crate) struct Corpus {
+/// Documents as bags over a vocabulary.
+#[derive(Debug)]
+pub(crate) struct Corpus<T> {
     /// How to call it: the name of the file or folder.
     pub(crate) name: String,
-    pub(crate) entries: Vec<Entry>, // one for each bag
+    /// One for each document, if they were asked for.
+    pub(crate) entries: Vec<Entry>,
     pub(crate) vocabulary: Vec<String>,
-    pub(crate) bags: CsrBuf<f64>,
+    /// Tokens of the vocabulary, before counts were rounded.
+    pub(crate) tokens: f64,
+    /// Documents that have a word of the vocabulary.
+    pub(crate) placed: usize,
+    /// The counts as the fit takes them, each rounded once, to nearest: those up to 2²⁴ in `f32` and 2⁵³ in `f64`
+    /// are exact. A fraction that rounds to zero is left out.
+    pub(crate) bags: Store<T>,
 }
 
-impl Corpus {
-    /// Documents that have a word of the vocabulary.
-    pub(crate) fn placed(&self) -> usize {
-        (0..self.bags.len()).filter(|&bag| self.bags.entries(bag).next().is_some()).count()
-    }
-
+impl<T> Corpus<T> {
     /// The labels in their order, each once.
     pub(crate) fn labels(&self) -> Vec<String> {
         let labels: BTreeSet<_> = self.entries.iter().filter_map(|entry| entry.label.as_deref()).collect();
@@ -58,29 +64,49 @@ impl Corpus {
     }
 }
 
-/// A data set that was read and not yet counted.
-#[derive(Debug)]
-pub(crate) struct Source {
-    data: DataSet,
+/// Where documents come from, and what is kept of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Input<'a> {
+    /// None: Cargo's doc comments.
+    pub(crate) path: Option<&'a Path>,
+    pub(crate) read: &'a ReadArgs,
+    /// Files that the run is to write. They are not read: they may be there from the last time.
+    pub(crate) outputs: &'a [&'a Path],
+    /// Whether titles and the like are kept, for a table or a page.
+    pub(crate) entries: bool,
+    /// Whether counts go to a temporary file in any case.
+    pub(crate) stream: bool,
+    /// Entries of a block of counts.
+    pub(crate) block_entries: usize,
+}
+
+/// What was read.
+struct Read {
     name: String,
     path: PathBuf,
 }
 
-impl Source {
-    /// Reads a path, or without one Cargo's doc comments; says what was read. Files that the run is to write
-    /// are not read: they may be there from the last time.
-    pub(crate) fn read(
-        path: Option<&Path>,
-        args: &ReadArgs,
-        outputs: &[&Path],
+impl Input<'_> {
+    /// Counts may take half of the memory that is free: the other is for the tables of a fit.
+    fn plan(&self) -> Plan {
+        let room = if self.stream { 0 } else { memory::available().map_or(u128::MAX, |free| free / 2) };
+        Plan::new(room, self.block_entries)
+    }
+
+    /// Hands over one item after the other, then says what was read.
+    fn visit(
+        &self,
         report: &Report,
-    ) -> Result<Self, Failure> {
-        let Some(path) = path else {
+        mut each: impl FnMut(Item<'_>) -> Result<(), Failure>,
+    ) -> Result<Read, Failure> {
+        let Some(path) = self.path else {
             let (documents, summary) = cargo_docs(CARGO_DOCS)?;
             tell(&summary, report);
-            let name = "Cargo's doc comments".to_owned();
-            return Ok(Self { data: DataSet::Documents(documents), name, path: summary.path });
+            documents.into_iter().map(Item::Document).try_for_each(each)?;
+            return Ok(Read { name: "Cargo's doc comments".to_owned(), path: summary.path });
         };
+        let Self { read: args, outputs, .. } = self;
+        let limits = Limits::default();
         let options = ReadOptions {
             columns: Columns {
                 text: args.text_column.clone(),
@@ -90,9 +116,11 @@ impl Source {
             },
             vocabulary: args.vocabulary.clone(),
             ignore: outputs.iter().map(|path| path.to_path_buf()).collect(),
+            // What is not held in memory needs no limit.
+            limits: if self.stream { Limits { total_bytes: u64::MAX, ..limits } } else { limits },
             ..ReadOptions::default()
         };
-        let (data, summary) = read(path, &options)?;
+        let summary = visit(path, &options, &mut each)?;
         let is_read = |output: &&Path| {
             fs::canonicalize(output)
                 .is_ok_and(|output| fs::canonicalize(&summary.path).is_ok_and(|path| path == output))
@@ -104,78 +132,265 @@ impl Source {
             ));
         }
         tell(&summary, report);
-        Ok(Self { data, name: name(&summary.path), path: summary.path })
+        Ok(Read { name: name(&summary.path), path: summary.path })
     }
 
     /// Counts words and selects the vocabulary.
-    pub(crate) fn select(self, args: &WordArgs, report: &Report) -> Result<Corpus, Failure> {
-        let Self { data, name, path } = self;
-        let corpus = match data {
-            DataSet::Documents(documents) => {
-                let options = text_options(args)?;
-                select_text(name, documents, &options, report)?
-            }
-            DataSet::Counts(counts) => select_counts(name, counts, args)?,
+    pub(crate) fn select<T: Real + Storable>(
+        &self,
+        args: &WordArgs,
+        report: &Report,
+    ) -> Result<Corpus<T>, Failure> {
+        let options = text_options(args)?;
+        let refuse = |error: countgrid_text::TextError| {
+            Failure::new(error, "--max-share takes a share above 0 and at most 1")
         };
+        let tokenizer = Tokenizer::new(&options).map_err(refuse)?;
+        let mut words = Counter::new(tokenizer, self.plan())?;
+        let mut counts: Option<Words> = None;
+        let mut entries = Vec::new();
+        let read = self.visit(report, |item| {
+            match item {
+                Item::Document(document) => {
+                    let tokens = words.read(&document.text)?;
+                    if self.entries {
+                        entries.push(entry(document, tokens as f64));
+                    }
+                }
+                Item::Vocabulary(vocabulary) => counts = Some(Words::new(vocabulary, self.plan())?),
+                Item::Bag(bag) => {
+                    if let Some(counts) = &mut counts {
+                        counts.push(bag)?;
+                    }
+                }
+                Item::Labels(labels) => put_labels(&mut entries, labels),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        let mut corpus = match counts {
+            Some(counts) => self.selected_counts(counts, args)?,
+            None => {
+                let words = words.finish(&options)?;
+                said(&words, report);
+                let mut kept = Kept::new(words.vocabulary, self.plan())?;
+                words.counts.consume(|block| {
+                    for bag in 0..block.len() {
+                        kept.bag(block.entries(bag), &words.feature_of)?;
+                    }
+                    Ok(())
+                })?;
+                kept.corpus(entries)?
+            }
+        };
+        corpus.name = read.name;
         if corpus.vocabulary.is_empty() {
             return Err(Failure::new(
-                format_args!("{}: no word is left of {} documents", path.display(), corpus.entries.len()),
+                format_args!("{}: no word is left of {} documents", read.path.display(), corpus.bags.len()),
                 "lower --min-count, raise --max-share (1 keeps words that all documents have) or --max-words, or \
                  take --stop-words none",
             ));
         }
-        let (tokens, empty) = (corpus.bags.tokens(), corpus.entries.len() - corpus.placed());
-        let nothing = match empty {
-            0 => String::new(),
-            n => format!("; {} documents have none of them", thousands(n)),
-        };
-        report.event(
-            "words",
-            format_args!(
-                "{} words, {} tokens{nothing}",
-                thousands(corpus.vocabulary.len()),
-                thousands(tokens.round())
-            ),
-            json!({
-                "vocabulary": corpus.vocabulary.len(), "tokens": tokens, "documents": corpus.entries.len(),
-                "empty_documents": empty,
-            }),
-        );
+        told(&corpus, report);
         Ok(corpus)
     }
 
+    /// Counts keep the vocabulary they come with, as far as it is no larger than asked for.
+    fn selected_counts<T: Real + Storable>(
+        &self,
+        counts: Words,
+        args: &WordArgs,
+    ) -> Result<Corpus<T>, Failure> {
+        let least = args.min_count.unwrap_or(1).max(1);
+        let share = args.max_share.unwrap_or(1.0);
+        if !(share > 0.0 && share <= 1.0) {
+            return Err(Failure::new(
+                format_args!("--max-share {share} is no share of the documents"),
+                "take a number above 0 and at most 1",
+            ));
+        }
+        let Words { mut vocabulary, spread, counts } = counts;
+        let counts = counts.finish()?;
+        let selection = Selection::of(&spread, counts.len(), least, share, args.max_words);
+        let mut feature_of = vec![None; spread.len()];
+        selection.kept.iter().enumerate().for_each(|(new, &old)| feature_of[old] = Some(new));
+        let words = selection.kept.iter().filter_map(|&word| vocabulary.get_mut(word).map(std::mem::take));
+        let mut kept = Kept::new(words.collect(), self.plan())?;
+        let mut entries = Vec::new();
+        counts.consume(|block| {
+            (0..block.len()).try_for_each(|bag| {
+                let mut top = kept.bag(block.entries(bag), &feature_of)?.to_vec();
+                if self.entries {
+                    top.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+                    let top =
+                        top.iter().take(SNIPPET_WORDS).filter_map(|&(word, _)| kept.vocabulary.get(word));
+                    let snippet = top.map(String::as_str).collect::<Vec<_>>().join(", ");
+                    entries.push(counted(entries.len() + 1, snippet, block.total(bag)));
+                }
+                Ok(())
+            })
+        })?;
+        kept.corpus(entries)
+    }
+
     /// Counts words against a vocabulary that exists.
-    pub(crate) fn count(self, vocabulary: &[String], options: &TextOptions) -> Result<Corpus, Failure> {
+    pub(crate) fn count<T: Real + Storable>(
+        &self,
+        vocabulary: &[String],
+        options: &TextOptions,
+        report: &Report,
+    ) -> Result<Corpus<T>, Failure> {
         let tokenizer =
             Tokenizer::new(options).map_err(|error| Failure::new(error, "fit the model again"))?;
         let known = Vocabulary::new(vocabulary, &tokenizer);
-        let mut bags = CsrBuf::new(vocabulary.len()).map_err(foreign)?;
-        let mut entries = Vec::new();
-        match self.data {
-            DataSet::Documents(documents) => {
-                for document in documents {
+        let all: Vec<_> = (0..vocabulary.len()).map(Some).collect();
+        let mut kept = Kept::new(vocabulary.to_vec(), self.plan())?;
+        let (mut entries, mut feature_of) = (Vec::new(), Vec::new());
+        let read = self.visit(report, |item| {
+            match item {
+                Item::Document(document) => {
                     let bag = known.count(&document.text);
-                    bags.push_bag(bag.into_iter().map(|(word, count)| (word as usize, f64::from(count))))
-                        .map_err(foreign)?;
+                    kept.bag(bag.into_iter().map(|(word, count)| (word as usize, count)), &all)?;
                     let tokens = tokenizer.tokens(&document.text).count();
                     entries.push(entry(document, tokens as f64));
                 }
-            }
-            DataSet::Counts(counts) => {
-                let place: std::collections::HashMap<&str, usize> =
-                    vocabulary.iter().enumerate().map(|(place, word)| (word.as_str(), place)).collect();
-                let places: Vec<_> =
-                    counts.vocabulary.iter().map(|word| place.get(word.as_str()).copied()).collect();
-                for (name, bag) in counts.names.iter().zip(rows(&counts)) {
-                    let tokens = bag.clone().map(|(_, count)| count).sum();
-                    let known = bag.filter_map(|(word, count)| Some(((*places.get(word)?)?, count)));
-                    bags.push_bag(known).map_err(foreign)?;
-                    entries.push(counted(name, String::new(), tokens));
+                Item::Vocabulary(words) => {
+                    let place: HashMap<&str, usize> =
+                        vocabulary.iter().enumerate().map(|(place, word)| (word.as_str(), place)).collect();
+                    feature_of = words.iter().map(|word| place.get(word.as_str()).copied()).collect();
                 }
+                Item::Bag(bag) => {
+                    let bag = bag.iter().map(|&(word, count)| (word as usize, count));
+                    kept.bag(bag.clone(), &feature_of)?;
+                    let tokens = bag.map(|(_, count)| count).sum();
+                    entries.push(counted(entries.len() + 1, String::new(), tokens));
+                }
+                Item::Labels(labels) => put_labels(&mut entries, labels),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(Corpus { name: read.name, ..kept.corpus(entries)? })
+    }
+}
+
+/// The counts of a docword file, before words are selected.
+struct Words {
+    vocabulary: Vec<String>,
+    spread: Vec<usize>, // documents that each word is in
+    counts: Builder<f64>,
+}
+
+impl Words {
+    fn new(vocabulary: Vec<String>, plan: Plan) -> Result<Self, Failure> {
+        let counts = Builder::new(vocabulary.len(), plan)?;
+        Ok(Self { spread: vec![0; vocabulary.len()], vocabulary, counts })
+    }
+
+    fn push(&mut self, bag: &[(u32, f64)]) -> Result<(), Failure> {
+        for &(word, _) in bag {
+            if let Some(spread) = self.spread.get_mut(word as usize) {
+                *spread += 1;
             }
         }
-        Ok(Corpus { name: self.name, entries, vocabulary: vocabulary.to_vec(), bags })
+        let bag: Vec<_> = bag.iter().map(|&(word, count)| (word as usize, count)).collect();
+        self.counts.push(&bag)
     }
+}
+
+/// Bags over a vocabulary that was selected, as they are converted.
+struct Kept<T> {
+    vocabulary: Vec<String>,
+    tokens: f64,
+    placed: usize,
+    bags: Builder<T>,
+    bag: Vec<(usize, f64)>,
+}
+
+impl<T: Real + Storable> Kept<T> {
+    fn new(vocabulary: Vec<String>, plan: Plan) -> Result<Self, Failure> {
+        let bags = Builder::new(vocabulary.len(), plan)?;
+        Ok(Self { vocabulary, tokens: 0.0, placed: 0, bags, bag: Vec::new() })
+    }
+
+    /// Adds a bag of terms, each of which may have a feature; returns it as it was before rounding.
+    fn bag<C: countgrid_counts::Count>(
+        &mut self,
+        terms: impl Iterator<Item = (usize, C)>,
+        feature_of: &[Option<usize>],
+    ) -> Result<&[(usize, f64)], Failure> {
+        self.bag.clear();
+        self.bag.extend(terms.filter_map(|(term, count)| Some(((*feature_of.get(term)?)?, count.to_real()))));
+        self.bag.sort_unstable_by_key(|&(feature, _)| feature);
+        self.tokens += self.bag.iter().fold(0.0, |sum, (_, count)| sum + count);
+        self.placed += usize::from(!self.bag.is_empty());
+        let mut rounded = Vec::with_capacity(self.bag.len());
+        for &(feature, count) in &self.bag {
+            let count = T::from_f64(count);
+            if !count.is_finite() {
+                let word = self.vocabulary.get(feature).map_or("", String::as_str);
+                let bag = self.bags.len();
+                return Err(Failure::new(
+                    format_args!("the count of `{word}` in document {} is too large for f32", bag + 1),
+                    "scale the counts down, or take --precision f64",
+                ));
+            }
+            if count > T::zero() {
+                rounded.push((feature, count));
+            }
+        }
+        self.bags.push(&rounded)?;
+        Ok(&self.bag)
+    }
+
+    fn corpus(self, entries: Vec<Entry>) -> Result<Corpus<T>, Failure> {
+        let Self { vocabulary, tokens, placed, bags, .. } = self;
+        Ok(Corpus { name: String::new(), entries, vocabulary, tokens, placed, bags: bags.finish()? })
+    }
+}
+
+fn said(words: &crate::counter::Counted, report: &Report) {
+    let selection = &words.selection;
+    report.event(
+        "text",
+        format_args!(
+            "{} tokens of {} different words; left out {} rare, {} common, {} beyond --max-words",
+            thousands(words.tokens),
+            thousands(words.feature_of.len()),
+            thousands(selection.rare),
+            thousands(selection.common),
+            thousands(selection.surplus)
+        ),
+        json!({
+            "tokens": words.tokens, "words": words.feature_of.len(), "rare": selection.rare,
+            "common": selection.common, "surplus": selection.surplus,
+        }),
+    );
+}
+
+fn told<T: Storable>(corpus: &Corpus<T>, report: &Report) {
+    let empty = corpus.bags.len() - corpus.placed;
+    let nothing = match empty {
+        0 => String::new(),
+        n => format!("; {} documents have none of them", thousands(n)),
+    };
+    report.event(
+        "words",
+        format_args!(
+            "{} words, {} tokens{nothing}",
+            thousands(corpus.vocabulary.len()),
+            thousands(corpus.tokens.round())
+        ),
+        json!({
+            "vocabulary": corpus.vocabulary.len(), "tokens": corpus.tokens, "documents": corpus.bags.len(),
+            "empty_documents": empty,
+        }),
+    );
+}
+
+/// Labels that are known only after the documents.
+fn put_labels(entries: &mut [Entry], labels: Vec<Option<String>>) {
+    entries.iter_mut().zip(labels).for_each(|(entry, label)| entry.label = label);
 }
 
 /// The text options that were asked for.
@@ -204,108 +419,13 @@ pub(crate) fn text_options(args: &WordArgs) -> Result<TextOptions, Failure> {
     })
 }
 
-fn select_text(
-    name: String,
-    documents: Vec<Document>,
-    options: &TextOptions,
-    report: &Report,
-) -> Result<Corpus, Failure> {
-    let refuse = |error: countgrid_text::TextError| {
-        Failure::new(error, "--max-share takes a share above 0 and at most 1")
-    };
-    let texts = documents.iter().map(|document| document.text.as_str());
-    let words = countgrid_text::bags(texts, options).map_err(refuse)?;
-    let summary = words.summary;
-    report.event(
-        "text",
-        format_args!(
-            "{} tokens of {} different words; left out {} rare, {} common, {} beyond --max-words",
-            thousands(summary.tokens),
-            thousands(summary.words),
-            thousands(summary.rare),
-            thousands(summary.common),
-            thousands(summary.surplus)
-        ),
-        json!({
-            "tokens": summary.tokens, "words": summary.words, "rare": summary.rare,
-            "common": summary.common, "surplus": summary.surplus,
-        }),
-    );
-    let counts = words.counts.iter().map(|&count| f64::from(count)).collect();
-    let bags =
-        CsrBuf::from_parts(words.vocabulary.len(), words.offsets, words.features, counts).map_err(foreign)?;
-    let entries = documents
-        .into_iter()
-        .enumerate()
-        .map(|(bag, document)| {
-            let tokens = bags.total(bag);
-            entry(document, tokens)
-        })
-        .collect();
-    Ok(Corpus { name, entries, vocabulary: words.vocabulary, bags })
-}
-
-/// Counts keep the vocabulary they come with, as far as it is no larger than asked for.
-fn select_counts(name: String, counts: Counts, args: &WordArgs) -> Result<Corpus, Failure> {
-    let documents = counts.names.len();
-    let mut spread = vec![0usize; counts.vocabulary.len()];
-    for &word in &counts.features {
-        if let Some(spread) = spread.get_mut(word as usize) {
-            *spread += 1;
-        }
-    }
-    let least = args.min_count.unwrap_or(1).max(1);
-    let share = args.max_share.unwrap_or(1.0);
-    if !(share > 0.0 && share <= 1.0) {
-        return Err(Failure::new(
-            format_args!("--max-share {share} is no share of the documents"),
-            "take a number above 0 and at most 1",
-        ));
-    }
-    let most = ((share * documents as f64).ceil() as usize).max(least);
-    let mut kept: Vec<usize> =
-        (0..spread.len()).filter(|&word| (least..=most).contains(&spread[word])).collect();
-    // As in text: those that tell most pairs of documents apart, of equals the rarer.
-    let pairs = |word: usize| spread[word] as u128 * (documents - spread[word].min(documents)) as u128;
-    kept.sort_by_key(|&word| (std::cmp::Reverse(pairs(word)), spread[word], word));
-    kept.truncate(args.max_words);
-    kept.sort_unstable();
-    let mut place = vec![None; spread.len()];
-    kept.iter().enumerate().for_each(|(new, &old)| place[old] = Some(new));
-
-    let vocabulary: Vec<String> =
-        kept.iter().filter_map(|&word| counts.vocabulary.get(word).cloned()).collect();
-    let mut bags = CsrBuf::new(vocabulary.len()).map_err(foreign)?;
-    let mut entries = Vec::new();
-    for (name, bag) in counts.names.iter().zip(rows(&counts)) {
-        let tokens = bag.clone().map(|(_, count)| count).sum();
-        let mut known: Vec<_> = bag.filter_map(|(word, count)| Some(((*place.get(word)?)?, count))).collect();
-        bags.push_bag(known.iter().copied()).map_err(foreign)?;
-        known.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        let top = known.iter().take(SNIPPET_WORDS).filter_map(|&(word, _)| vocabulary.get(word));
-        let snippet = top.map(String::as_str).collect::<Vec<_>>().join(", ");
-        entries.push(counted(name, snippet, tokens));
-    }
-    Ok(Corpus { name, entries, vocabulary, bags })
-}
-
-/// The bags of a docword file.
-fn rows(counts: &Counts) -> impl Iterator<Item = impl Iterator<Item = (usize, f64)> + Clone + '_> {
-    counts.offsets.windows(2).map(|ends| {
-        let range = ends[0]..ends[1];
-        let words = counts.features.get(range.clone()).unwrap_or_default();
-        let counts = counts.counts.get(range).unwrap_or_default();
-        words.iter().map(|&word| word as usize).zip(counts.iter().copied())
-    })
-}
-
 fn entry(document: Document, tokens: f64) -> Entry {
     let snippet = beginning(&document.text, SNIPPET);
     Entry { id: document.id, title: document.title, label: document.label, snippet, tokens }
 }
 
-fn counted(name: &str, snippet: String, tokens: f64) -> Entry {
-    Entry { id: name.to_owned(), title: format!("document {name}"), label: None, snippet, tokens }
+fn counted(number: usize, snippet: String, tokens: f64) -> Entry {
+    Entry { id: number.to_string(), title: format!("document {number}"), label: None, snippet, tokens }
 }
 
 /// The first words of a text, blanks made even.
@@ -352,9 +472,4 @@ fn tell(summary: &Summary, report: &Report) {
             "documents": summary.documents, "labels": summary.labels, "columns": columns,
         }),
     );
-}
-
-/// Counts that were checked on reading are refused by nobody after that.
-fn foreign(error: countgrid_counts::BagsError) -> Failure {
-    Failure::new(error, "this is a bug worth a report")
 }

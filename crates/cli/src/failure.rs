@@ -19,6 +19,14 @@ impl Failure {
         Self::Message(format!("{problem}\nremedy: {remedy}"))
     }
 
+    /// The same once more.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::Message(message) => Self::Message(message.clone()),
+            Self::Closed => Self::Closed,
+        }
+    }
+
     /// Standard output does not take what it is given.
     pub(crate) fn output(error: io::Error) -> Self {
         match error.kind() {
@@ -49,7 +57,7 @@ macro_rules! as_it_is {
         }
     )*};
 }
-as_it_is!(countgrid_io::ReadError countgrid_io::ModelError countgrid_io::WriteError);
+as_it_is!(countgrid_io::BlockError countgrid_io::ModelError countgrid_io::ReadError countgrid_io::WriteError);
 
 impl From<GridError> for Failure {
     fn from(error: GridError) -> Self {

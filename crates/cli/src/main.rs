@@ -4,8 +4,10 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod blockwise;
 mod command;
 mod corpus;
+mod counter;
 mod failure;
 mod fit;
 mod interrupt;
@@ -14,6 +16,8 @@ mod memory;
 mod model;
 mod place;
 mod report;
+mod store;
+mod threads;
 
 use std::process::ExitCode;
 

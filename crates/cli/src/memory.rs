@@ -60,12 +60,17 @@ fn plan_within<T: Real>(
 }
 
 /// Bytes that can be had without swapping, where the system tells.
-fn available() -> Option<u128> {
-    parse(&std::fs::read_to_string("/proc/meminfo").ok()?)
+pub(crate) fn available() -> Option<u128> {
+    parse(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
 }
 
-fn parse(meminfo: &str) -> Option<u128> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+/// The most bytes that this process has had in memory so far, where the system tells.
+pub(crate) fn peak() -> Option<u128> {
+    parse(&std::fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
+}
+
+fn parse(table: &str, name: &str) -> Option<u128> {
+    let line = table.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u128 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
 }
@@ -97,8 +102,11 @@ mod tests {
         let cells_by_words = 32 * 32 * 1001 * 4 * 3;
         let (_, chunk) = plan_within::<f32>(&layout(&[32, 32]), 1000, 1, Some(1 << 30)).unwrap();
         assert_eq!(chunk, CHUNK);
+        // Between the scratch of one document and that of all.
+        let shape = layout(&[32, 32]).shape(1000).unwrap();
+        let some = 4 * shape.scratch_len::<f32>(CHUNK / 2) as u128;
         let (_, chunk) =
-            plan_within::<f32>(&layout(&[32, 32]), 1000, 1, Some(cells_by_words + 100_000)).unwrap();
+            plan_within::<f32>(&layout(&[32, 32]), 1000, 1, Some(cells_by_words + some)).unwrap();
         assert!((1..CHUNK).contains(&chunk));
         let refused = plan_within::<f32>(&layout(&[32, 32]), 1000, 1, Some(cells_by_words)).unwrap_err();
         assert!(refused.to_string().contains("12.3 MB"), "{refused}");
@@ -120,6 +128,7 @@ mod tests {
 
     #[test]
     fn meminfo() {
+        let parse = |table| parse(table, "MemAvailable:");
         assert_eq!(parse("MemTotal: 10 kB\nMemAvailable:    3 kB\n"), Some(3072));
         assert_eq!(parse("MemAvailable: lots\n"), None);
     }

@@ -13,13 +13,14 @@ use crate::{
     fit::Parameters,
     layout::{Layout, Sides},
     memory,
+    store::Storable,
 };
 
 /// What the metadata of a file calls it.
 const KIND: &str = "counting grid";
 
 /// A scalar that a model file can hold.
-pub(crate) trait Stored: Real {
+pub(crate) trait Stored: Real + Storable {
     fn data(table: Vec<Self>) -> TableData;
 }
 impl Stored for f32 {

@@ -1,6 +1,6 @@
 //! Where documents lie on a fitted grid.
 
-use countgrid_counts::CsrBuf;
+use countgrid_counts::Bags;
 use countgrid_grid::Posterior;
 use countgrid_math::{AlignedVec, Real};
 use countgrid_torus::Torus;
@@ -9,6 +9,7 @@ use crate::{
     failure::Failure,
     fit::{Inference, Parameters},
     layout::AXES,
+    store::{Storable, Store},
 };
 
 /// Documents that are placed together.
@@ -21,16 +22,20 @@ pub(crate) fn inference<T: Real>(grid: &Parameters<T>) -> Result<Inference<T>, F
     Ok(Inference::pack(grid, zeros(shape.histograms_len::<T>())?, &mut scratch)?)
 }
 
-/// Calls `visit` with the posterior of every bag, in order.
-pub(crate) fn place<T: Real>(
+/// Calls `visit` with the tokens and the posterior of every bag, in order.
+pub(crate) fn place<T: Real + Storable>(
     histograms: &Inference<T>,
-    bags: &CsrBuf<f64>,
-    visit: impl FnMut(usize, &Posterior<'_, T, AXES>),
+    bags: &Store<T>,
+    mut visit: impl FnMut(usize, f64, &Posterior<'_, T, AXES>),
 ) -> Result<(), Failure> {
     let shape = histograms.shape();
     let scratch = zeros(shape.posterior_scratch_len::<T>(CHUNK));
     let mut scratch = scratch.or_else(|_| zeros(shape.posterior_scratch_len::<T>(1)))?;
-    Ok(histograms.posteriors(bags, &mut scratch, visit)?)
+    bags.each(false, |first, block| {
+        Ok(histograms.posteriors(&block, &mut scratch, |bag, posterior| {
+            visit(first + bag, block.total(bag), posterior);
+        })?)
+    })
 }
 
 /// The `count` most probable windows with their probabilities, the best first.

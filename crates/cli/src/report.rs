@@ -1,7 +1,6 @@
 //! What a run says: lines for people, JSON for programs, or nothing.
 
 use std::{
-    cell::RefCell,
     fmt::Display,
     io::{self, IsTerminal, Write},
     time::{Duration, Instant},
@@ -26,7 +25,7 @@ pub(crate) enum Voice {
 pub(crate) struct Report {
     voice: Voice,
     began: Instant,
-    out: RefCell<io::Stdout>,
+    out: io::Stdout,
 }
 
 impl Report {
@@ -36,7 +35,7 @@ impl Report {
             (false, true) => Voice::Nobody,
             (false, false) => Voice::People,
         };
-        Self { voice, began: Instant::now(), out: RefCell::new(io::stdout()) }
+        Self { voice, began: Instant::now(), out: io::stdout() }
     }
 
     /// Since the run began.
@@ -90,7 +89,7 @@ impl Report {
     }
 
     fn line(&self, line: impl Display) {
-        let mut out = self.out.borrow_mut();
+        let mut out = self.out.lock();
         let _closed = writeln!(out, "{line}").and_then(|()| out.flush());
     }
 }

@@ -161,8 +161,27 @@ fn settings_that_make_no_sense() {
         ("--max-share=2", "share"),
         ("--stop-words=missing.txt", "missing.txt"),
         ("--label-column=colour", "colour"),
+        ("--threads=0", "--threads 0"),
+        ("--anneal=0", "--anneal 0 is no inverse temperature"),
+        ("--anneal=1.5", "above 0 and at most 1"),
+        ("--anneal=nan", "no inverse temperature"),
+        ("--anneal-iterations=5", "add --anneal"),
+        ("--passes=5", "add --batch"),
+        ("--batch=0", "take --batch of at least 1"),
     ] {
         refused(folder.path(), &["map", "made.csv", args], &[part, "remedy: "]);
+    }
+    for (args, parts) in [
+        (["--batch", "10", "--anneal", "0.1"], ["do not go together", "take one of them"]),
+        (["--batch", "10", "--passes", "0"], ["--passes 0", "leave --batch out"]),
+        (["--batch", "10", "--anneal-iterations", "3"], ["--anneal-iterations", "add --anneal"]),
+        (["--anneal", "0.5", "--passes", "3"], ["--passes", "add --batch"]),
+    ] {
+        refused(
+            folder.path(),
+            &[&["map", "made.csv"], &args[..]].concat(),
+            &[parts[0], parts[1], "remedy: "],
+        );
     }
     for args in [&["map", "--seed", "x"][..], &["draw"], &[], &["words", "m"]] {
         let output = run(folder.path(), args);

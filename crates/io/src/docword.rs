@@ -4,7 +4,12 @@ use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Problem, ReadError, excerpt};
+use crate::read::Item;
+use crate::runs::{Entry, Runs};
 use crate::source::{Limits, Lines};
+
+/// Entries that are put in order in memory: 24 MiB. Of a longer file the rest wait in a temporary one.
+pub(crate) const RUN: usize = 1 << 20;
 
 /// Bags of counts over a vocabulary, as compressed rows.
 ///
@@ -24,11 +29,19 @@ pub struct Counts {
     pub names: Vec<String>,
 }
 
-/// The entries of a docword file, as they come, with what the header says.
-struct Entries {
-    documents: u64,
-    entries: Vec<(u32, u32, f64)>, // document and word from 0
-    first_line: u64,               // of the entries, which follow each other without gaps
+impl Counts {
+    /// No bags yet.
+    pub(crate) fn new(vocabulary: Vec<String>) -> Self {
+        Self { vocabulary, offsets: vec![0], ..Self::default() }
+    }
+
+    /// Adds a bag, called by its number.
+    pub(crate) fn push(&mut self, bag: &[(u32, f64)]) {
+        self.features.extend(bag.iter().map(|&(word, _)| word));
+        self.counts.extend(bag.iter().map(|&(_, count)| count));
+        self.offsets.push(self.features.len());
+        self.names.push(self.offsets.len().saturating_sub(1).to_string());
+    }
 }
 
 /// Reads UCI docword counts and their vocabulary; `file` and `vocabulary_file` are their names in messages.
@@ -68,6 +81,29 @@ pub(crate) fn read(
     vocabulary_file: &Path,
     limits: &Limits,
 ) -> Result<Counts, ReadError> {
+    let mut counts = Counts::default();
+    each(reader, file, vocabulary, vocabulary_file, limits, RUN, &mut |item| {
+        match item {
+            Item::Vocabulary(vocabulary) => counts = Counts::new(vocabulary),
+            Item::Bag(bag) => counts.push(bag),
+            _ => {}
+        }
+        Ok::<_, ReadError>(())
+    })?;
+    Ok(counts)
+}
+
+/// Hands over the vocabulary, then one bag after the other; returns their number. Of more than `run` entries the
+/// rest wait in a temporary file.
+pub(crate) fn each<E: From<ReadError>>(
+    reader: impl BufRead,
+    file: &Path,
+    vocabulary: impl BufRead,
+    vocabulary_file: &Path,
+    limits: &Limits,
+    run: usize,
+    visit: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
+) -> Result<usize, E> {
     let mut lines = Lines::new(reader, file, limits.record_bytes);
     let documents = header(&mut lines, "the number of documents")?;
     let words = header(&mut lines, "the number of words")?;
@@ -79,14 +115,33 @@ pub(crate) fn read(
             found: vocabulary.len() as u64,
             header: file.into(),
         };
-        return Err(ReadError::new(vocabulary_file, None, problem));
+        return Err(ReadError::new(vocabulary_file, None, problem).into());
     }
-    let entries = read_entries(&mut lines, documents, words, claimed)?;
-    check_documents(&entries, lines.bytes()).map_err(|problem| ReadError::new(file, Some(1), problem))?;
-    let (offsets, features, counts) =
-        rows(entries).map_err(|(line, problem)| ReadError::new(file, line, problem))?;
-    let names = (1..offsets.len()).map(|number| number.to_string()).collect();
-    Ok(Counts { vocabulary, offsets, features, counts, names })
+    let entries = read_entries(&mut lines, documents, words, claimed, run)?;
+    let refuse = |line, problem| ReadError::new(file, line, problem);
+    check_documents(documents, entries.last, lines.bytes()).map_err(|problem| refuse(Some(1), problem))?;
+    visit(Item::Vocabulary(vocabulary))?;
+    let mut sorted = entries.runs.merge().map_err(|error| refuse(None, Problem::Spool(error)))?;
+    let mut next = || sorted.next().map_err(|error| refuse(None, Problem::Spool(error)));
+    let (mut ahead, mut bag) = (next()?, Vec::new());
+    let documents = documents as usize; // no more than the file has bytes
+    for document in 0..documents {
+        bag.clear();
+        let mut before: Option<Entry> = None;
+        while let Some(entry) = ahead.filter(|entry| entry.document as usize == document) {
+            if let Some(first) = before.filter(|before| before.word == entry.word) {
+                let (document, word) = (u64::from(entry.document) + 1, u64::from(entry.word) + 1);
+                let problem = Problem::Repeated { document, word, first: first.line };
+                return Err(refuse(Some(entry.line), problem).into());
+            }
+            if entry.count > 0.0 {
+                bag.push((entry.word, entry.count));
+            }
+            (before, ahead) = (Some(entry), next()?);
+        }
+        visit(Item::Bag(&bag))?;
+    }
+    Ok(documents)
 }
 
 fn header<R: BufRead>(lines: &mut Lines<'_, R>, what: &'static str) -> Result<u64, ReadError> {
@@ -122,38 +177,47 @@ pub(crate) fn read_vocabulary(
     if words.is_empty() { Err(lines.error_of_file(Problem::Empty)) } else { Ok(words) }
 }
 
+/// What was read, and the number of the last document with an entry.
+struct Entries {
+    runs: Runs,
+    last: u64,
+}
+
 fn read_entries<R: BufRead>(
     lines: &mut Lines<'_, R>,
     documents: u64,
     words: u64,
     claimed: u64,
+    run: usize,
 ) -> Result<Entries, ReadError> {
-    let mut entries = Vec::new();
-    let first_line = lines.line() + 1;
+    let (mut runs, mut found, mut last) = (Runs::new(run), 0, 0);
     loop {
-        let found = match lines.next()? {
+        let number = lines.line() + 1;
+        let read = match lines.next()? {
             None => break,
             Some(line) if line.trim().is_empty() => None,
-            Some(line) => Some(entry(line, documents, words)),
+            Some(line) => Some(entry(line, number, documents, words)),
         };
-        match found {
+        match read {
             // Blank lines may end the file, as some editors leave them.
             None => {
                 end(lines)?;
                 break;
             }
             Some(Err(problem)) => return Err(lines.error(problem)),
-            Some(Ok(_)) if entries.len() as u64 == claimed => {
+            Some(Ok(_)) if found == claimed => {
                 return Err(lines.error(Problem::TooManyEntries { expected: claimed }));
             }
-            Some(Ok(entry)) => entries.push(entry),
+            Some(Ok(entry)) => {
+                (found, last) = (found + 1, last.max(u64::from(entry.document) + 1));
+                runs.push(entry).map_err(|error| lines.error(Problem::Spool(error)))?;
+            }
         }
     }
-    if (entries.len() as u64) < claimed {
-        let found = entries.len() as u64;
+    if found < claimed {
         return Err(lines.error(Problem::TooFewEntries { expected: claimed, found }));
     }
-    Ok(Entries { documents, entries, first_line })
+    Ok(Entries { runs, last })
 }
 
 /// Nothing but blank lines up to the end.
@@ -167,8 +231,7 @@ fn end<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// Document and word from 0, and the count.
-fn entry(line: &str, documents: u64, words: u64) -> Result<(u32, u32, f64), Problem> {
+fn entry(line: &str, number_of_line: u64, documents: u64, words: u64) -> Result<Entry, Problem> {
     let malformed = || Problem::Entry { found: excerpt(line) };
     let mut fields = line.split_ascii_whitespace();
     let (Some(document), Some(word), Some(count), None) =
@@ -187,50 +250,13 @@ fn entry(line: &str, documents: u64, words: u64) -> Result<(u32, u32, f64), Prob
     if !(value >= 0.0 && value.is_finite()) {
         return Err(Problem::Count { found: excerpt(count) });
     }
-    Ok((document, word, value))
+    Ok(Entry { document, word, line: number_of_line, count: value })
 }
 
 /// Documents without entries are believed, but no more documents in all than the file has bytes: then memory is
 /// bounded by what was read, whatever the header claims and whatever number an entry names.
-fn check_documents(entries: &Entries, bytes: u64) -> Result<(), Problem> {
-    let last = entries.entries.iter().map(|entry| u64::from(entry.0) + 1).max().unwrap_or(0);
-    let claimed = entries.documents;
+fn check_documents(claimed: u64, last: u64, bytes: u64) -> Result<(), Problem> {
     if claimed > bytes { Err(Problem::TooManyDocuments { claimed, last }) } else { Ok(()) }
-}
-
-type Rows = (Vec<usize>, Vec<u32>, Vec<f64>);
-
-/// Sorts the entries into rows; a problem comes with its line.
-fn rows(entries: Entries) -> Result<Rows, (Option<u64>, Problem)> {
-    let Entries { documents, entries, first_line } = entries;
-    let mut order: Vec<usize> = (0..entries.len()).collect();
-    order.sort_by_key(|&i| (entries[i].0, entries[i].1)); // stable: of equal entries the first line comes first
-    for pair in order.windows(2) {
-        let (one, two) = (entries[pair[0]], entries[pair[1]]);
-        if (one.0, one.1) == (two.0, two.1) {
-            let line = |i: usize| first_line + i as u64;
-            let (document, word) = (u64::from(one.0) + 1, u64::from(one.1) + 1);
-            return Err((Some(line(pair[1])), Problem::Repeated { document, word, first: line(pair[0]) }));
-        }
-    }
-    let documents = documents as usize; // no more than the file has bytes
-    let mut offsets = Vec::new();
-    if offsets.try_reserve_exact(documents.saturating_add(1)).is_err() {
-        return Err((Some(1), Problem::Memory { elements: documents }));
-    }
-    offsets.push(0);
-    let (mut features, mut counts) = (Vec::new(), Vec::new());
-    let mut sorted = order.into_iter().map(|i| entries[i]).peekable();
-    for document in 0..documents {
-        while let Some((_, word, count)) = sorted.next_if(|entry| entry.0 as usize == document) {
-            if count > 0.0 {
-                features.push(word);
-                counts.push(count);
-            }
-        }
-        offsets.push(features.len());
-    }
-    Ok((offsets, features, counts))
 }
 
 /// Where the vocabulary of a docword file is expected, in order of preference.
@@ -245,4 +271,39 @@ pub(crate) fn vocabulary_beside(docword: &Path) -> Vec<PathBuf> {
     [words.clone(), format!("{words}.gz"), "vocab.txt".to_owned(), "vocab.txt.gz".to_owned()]
         .map(|name| docword.with_file_name(name))
         .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read_in_runs(text: &str, run: usize) -> Result<Vec<Vec<(u32, f64)>>, String> {
+        let (file, words) = (Path::new("docword.txt"), "a\nb\nc\nd\ne\nf\n");
+        let mut bags = Vec::new();
+        let visit = &mut |item: Item<'_>| {
+            if let Item::Bag(bag) = item {
+                bags.push(bag.to_vec());
+            }
+            Ok::<_, ReadError>(())
+        };
+        let read =
+            each(text.as_bytes(), file, words.as_bytes(), Path::new("vocab"), &Limits::default(), run, visit);
+        read.map(|_| bags).map_err(|error| error.to_string())
+    }
+
+    proptest! {
+        #[test]
+        fn how_many_entries_are_in_memory_changes_nothing(
+            entries in prop::collection::vec((1u32..9, 1u32..7, 0u32..4), 0..30),
+            run in 1usize..8,
+        ) {
+            let lines: String =
+                entries.iter().map(|(document, word, count)| format!("{document} {word} {count}\n")).collect();
+            let text = format!("8\n6\n{}\n{lines}", entries.len());
+            // Bags, or the message with the lines of what comes twice.
+            prop_assert_eq!(read_in_runs(&text, run), read_in_runs(&text, RUN));
+        }
+    }
 }

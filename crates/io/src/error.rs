@@ -54,7 +54,7 @@ impl fmt::Display for ReadError {
 impl std::error::Error for ReadError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self.problem() {
-            Problem::Unreadable(error) => Some(error),
+            Problem::Unreadable(error) | Problem::Spool(error) => Some(error),
             _ => None,
         }
     }
@@ -67,6 +67,8 @@ impl std::error::Error for ReadError {
 pub enum Problem {
     /// The file system refused.
     Unreadable(io::Error),
+    /// The temporary file in which entries wait to be put in order.
+    Spool(io::Error),
     /// The file has no bytes, or blank lines only.
     Empty,
     /// No crate that Cargo has unpacked.
@@ -135,6 +137,9 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
+            Self::Spool(error) => {
+                write!(f, "entries cannot be put in order in {}: {error}", std::env::temp_dir().display())
+            }
             Self::Empty => f.write_str("empty, there is nothing to read"),
             Self::NoCrates => f.write_str("no crates that Cargo has unpacked"),
             Self::NotAFolder => f.write_str("not a folder"),
@@ -219,6 +224,7 @@ impl Problem {
                 f.write_str("check the spelling of the path")
             }
             Self::Unreadable(_) => f.write_str("check that it is a readable file or folder"),
+            Self::Spool(_) => f.write_str("make room there, or set TMPDIR to a folder on another disk"),
             Self::Empty => f.write_str("check how the file was made, or name another"),
             Self::NoCrates => f.write_str("name a folder or a file to read"),
             Self::NotAFolder => f.write_str("name a folder, or the format that the file has"),

@@ -127,15 +127,17 @@ impl Listing {
     }
 }
 
-/// Reads the text files among those listed.
-pub(crate) fn read(
+/// Hands over the text files among those listed, one after the other, without a label: labels are known once all
+/// have been read, and come back in the order of documents.
+pub(crate) fn each<E: From<ReadError>>(
     folder: &Path,
     listing: Listing,
     budget: &Budget,
     limits: &Limits,
-) -> Result<(Vec<Document>, Skipped), ReadError> {
+    visit: &mut dyn FnMut(Document) -> Result<(), E>,
+) -> Result<(Vec<Option<String>>, Skipped), E> {
     let Listing { files, mut skipped } = listing;
-    let mut documents = Vec::new();
+    let mut read = Vec::new();
     for path in files {
         let name = Name::of(&path);
         if name.is_table() {
@@ -153,26 +155,26 @@ pub(crate) fn read(
                 skipped.binary += 1;
                 continue;
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         };
         if text.trim().is_empty() {
             skipped.empty += 1;
             continue;
         }
-        documents.push(Document {
+        visit(Document {
             id: id(&path, folder),
             title: title(&text, &path),
             label: None,
             text,
-            file: Arc::from(path),
+            file: Arc::from(path.as_path()),
             line: 1,
-        });
+        })?;
+        read.push(path);
     }
-    if documents.is_empty() {
-        return Err(ReadError::new(folder, None, Problem::NoDocuments { skipped: skipped.total() }));
+    if read.is_empty() {
+        return Err(ReadError::new(folder, None, Problem::NoDocuments { skipped: skipped.total() }).into());
     }
-    label(&mut documents, folder);
-    Ok((documents, skipped))
+    Ok((labels(&read, folder), skipped))
 }
 
 /// The path inside the folder, with `/` on every system.
@@ -191,20 +193,18 @@ fn title(text: &str, path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Labels each document with its subfolder: the first part of the path in which documents differ. A file that
-/// lies beside the subfolders has none.
-fn label(documents: &mut [Document], folder: &Path) {
-    let parents = |document: &Document| -> Vec<String> {
-        let inside = document.file.strip_prefix(folder).unwrap_or(&document.file);
+/// Labels each file with its subfolder: the first part of the path in which files differ. A file that lies beside
+/// the subfolders has none.
+fn labels(files: &[PathBuf], folder: &Path) -> Vec<Option<String>> {
+    let parents = |file: &PathBuf| -> Vec<String> {
+        let inside = file.strip_prefix(folder).unwrap_or(file);
         let parts = inside.parent().into_iter().flat_map(Path::components);
         parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
     };
-    let Some(mut shared) = documents.first().map(parents) else { return };
-    for document in documents.iter() {
-        let same = shared.iter().zip(parents(document)).take_while(|(a, b)| *a == b).count();
+    let mut shared = files.first().map(parents).unwrap_or_default();
+    for file in files {
+        let same = shared.iter().zip(parents(file)).take_while(|(a, b)| *a == b).count();
         shared.truncate(same);
     }
-    for document in documents {
-        document.label = parents(document).into_iter().nth(shared.len());
-    }
+    files.iter().map(|file| parents(file).into_iter().nth(shared.len())).collect()
 }

@@ -46,8 +46,24 @@ pub(crate) fn read(
     columns: &Columns,
     limits: &Limits,
 ) -> Result<(Vec<Document>, Named), ReadError> {
-    let mut lines = Lines::new(reader, file, limits.record_bytes);
     let mut documents = Vec::new();
+    let columns = each(reader, file, columns, limits, &mut |document| {
+        documents.push(document);
+        Ok::<_, ReadError>(())
+    })?;
+    Ok((documents, columns))
+}
+
+/// Hands over one document after the other; returns the columns they were read from.
+pub(crate) fn each<E: From<ReadError>>(
+    reader: impl BufRead,
+    file: &Arc<Path>,
+    columns: &Columns,
+    limits: &Limits,
+    visit: &mut dyn FnMut(Document) -> Result<(), E>,
+) -> Result<Named, E> {
+    let mut lines = Lines::new(reader, file, limits.record_bytes);
+    let mut documents = 0usize;
     let mut roles: Option<(Vec<String>, Roles)> = None;
     loop {
         let number = lines.line() + 1;
@@ -73,18 +89,19 @@ pub(crate) fn read(
             Some(i) => scalar(&object, &names[i]).map_err(refuse),
             None => Ok(None),
         };
-        documents.push(Document {
-            id: scalar(columns.id)?.unwrap_or_else(|| (documents.len() + 1).to_string()),
+        documents += 1;
+        visit(Document {
+            id: scalar(columns.id)?.unwrap_or_else(|| documents.to_string()),
             title: scalar(columns.title)?.unwrap_or_else(|| beginning(&text, TITLE)),
             label: scalar(columns.label)?,
             text,
             file: Arc::clone(file),
             line: number,
-        });
+        })?;
     }
     match roles {
-        Some((names, roles)) => Ok((documents, roles.listed(&names))),
-        None => Err(ReadError::new(file, None, Problem::Empty)),
+        Some((names, roles)) => Ok(roles.listed(&names)),
+        None => Err(ReadError::new(file, None, Problem::Empty).into()),
     }
 }
 

@@ -4,6 +4,8 @@
 //!   docword counts, any of them compressed by gzip. [`read_table`], [`read_json_lines`] and [`read_docword`] take
 //!   any [`BufRead`](std::io::BufRead). [`cargo_docs`] needs no path: it reads the comments of the crates that
 //!   Cargo has unpacked.
+//! - [`visit`] hands over one document or bag after the other; a [`BlockFile`] keeps bags that are too many for the
+//!   memory.
 //! - [`save`] and [`load`] keep tables and texts in a safetensors file, which Python reads as well.
 //! - [`write_atomically`] writes a file as a whole or not at all; [`check_writable`] asks beforehand.
 //!
@@ -26,6 +28,8 @@
 #![forbid(unsafe_code)]
 
 mod atomic;
+mod block_error;
+mod blocks;
 mod cargo_docs;
 mod columns;
 mod doc_comments;
@@ -40,10 +44,13 @@ mod jsonl;
 mod model;
 mod model_error;
 mod read;
+mod runs;
 mod source;
 mod table;
 
 pub use crate::atomic::{WriteError, check_writable, write_atomically};
+pub use crate::block_error::{BlockError, BlockProblem};
+pub use crate::blocks::{BLOCK_BAGS, BLOCK_ENTRIES, Block, BlockFile, BlockWriter, Scalar};
 pub use crate::cargo_docs::{cargo_docs, cargo_docs_in};
 pub use crate::columns::Columns;
 pub use crate::document::Document;
@@ -53,6 +60,6 @@ pub use crate::folder::Skipped;
 pub use crate::jsonl::read_json_lines;
 pub use crate::model::{ModelFile, NamedTable, TableData, load, save};
 pub use crate::model_error::{ModelError, ModelProblem};
-pub use crate::read::{DataSet, Format, ReadOptions, Summary, read};
+pub use crate::read::{DataSet, Format, Item, ReadOptions, Summary, read, visit};
 pub use crate::source::Limits;
 pub use crate::table::{Table, read_table};

@@ -1,6 +1,6 @@
 //! One way in, whatever the path holds.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,6 +66,21 @@ pub enum DataSet {
     Documents(Vec<Document>),
     /// Bags that were counted before.
     Counts(Counts),
+}
+
+/// What [`visit`] hands over, one after the other.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Item<'a> {
+    /// A text, still to be counted.
+    Document(Document),
+    /// The words of a docword file, before its bags.
+    Vocabulary(Vec<String>),
+    /// The next bag of a docword file: its entries that are not zero, `(word, count)`, words ascending. Bags are
+    /// called by their numbers, from 1.
+    Bag(&'a [(u32, f64)]),
+    /// The labels of a folder's documents, in their order and after the last: only then are they known.
+    Labels(Vec<Option<String>>),
 }
 
 /// What was read, to be printed.
@@ -149,7 +164,48 @@ impl fmt::Display for Summary {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<(DataSet, Summary), ReadError> {
-    let path = path.as_ref();
+    let (mut documents, mut counts) = (Vec::new(), None);
+    let summary = visit(path, options, |item| {
+        match item {
+            Item::Document(document) => documents.push(document),
+            Item::Labels(labels) => {
+                documents.iter_mut().zip(labels).for_each(|(document, label)| document.label = label);
+            }
+            Item::Vocabulary(vocabulary) => counts = Some(Counts::new(vocabulary)),
+            Item::Bag(bag) => counts.iter_mut().for_each(|counts| counts.push(bag)),
+        }
+        Ok::<_, ReadError>(())
+    })?;
+    Ok((counts.map_or(DataSet::Documents(documents), DataSet::Counts), summary))
+}
+
+/// Reads a data set as [`read`] does, and hands over one document or bag after the other: memory holds no more
+/// than one of them, and what [`read_docword`](crate::read_docword) needs to put entries in order.
+///
+/// # Errors
+/// [`ReadError`] as from [`read`], after what came before it was handed over; what `each` returns, at once.
+///
+/// ```
+/// use countgrid_io::{Item, ReadError, ReadOptions, visit};
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("cars.jsonl");
+/// std::fs::write(&path, "{\"text\": \"The brakes squeal.\"}\n{\"text\": \"The tyres are flat.\"}\n")?;
+/// let mut letters = 0;
+/// let summary = visit(&path, &ReadOptions::default(), |item| {
+///     if let Item::Document(document) = item {
+///         letters += document.text.len();
+///     }
+///     Ok::<_, ReadError>(())
+/// })?;
+/// assert_eq!((summary.documents, letters), (2, 37));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn visit<E: From<ReadError>>(
+    path: impl AsRef<Path>,
+    options: &ReadOptions,
+    mut each: impl FnMut(Item<'_>) -> Result<(), E>,
+) -> Result<Summary, E> {
+    let (path, each) = (path.as_ref(), &mut each);
     let budget = Budget::new(options.limits.total_bytes);
     let about = path.metadata().map_err(|error| ReadError::new(path, None, Problem::Unreadable(error)))?;
     if about.is_dir() {
@@ -160,38 +216,49 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<(DataSet, S
             _ => listing.sole_table(path)?,
         };
         match table {
-            Some(table) => read_file(table, options, &budget),
-            None => read_folder(path, listing, options, &budget),
+            Some(table) => visit_file(table, options, &budget, each),
+            None => visit_folder(path, listing, options, &budget, each),
         }
     } else {
-        read_file(path, options, &budget)
+        visit_file(path, options, &budget, each)
     }
 }
 
-fn read_folder(
+/// Takes what a data set consists of.
+type Visitor<'a, E> = &'a mut dyn FnMut(Item<'_>) -> Result<(), E>;
+
+fn visit_folder<E: From<ReadError>>(
     path: &Path,
     listing: Listing,
     options: &ReadOptions,
     budget: &Budget,
-) -> Result<(DataSet, Summary), ReadError> {
-    let (documents, skipped) = folder::read(path, listing, budget, &options.limits)?;
+    each: Visitor<'_, E>,
+) -> Result<Summary, E> {
+    let visit = &mut |document| each(Item::Document(document));
+    let (labels, skipped) = folder::each(path, listing, budget, &options.limits, visit)?;
     let summary = Summary {
         path: path.to_path_buf(),
         format: Format::Folder,
         gzip: false,
-        files: documents.len(),
+        files: labels.len(),
         skipped,
         bytes: budget.used(),
-        documents: documents.len(),
-        labels: labels(&documents),
+        documents: labels.len(),
+        labels: labels.iter().flatten().collect::<HashSet<_>>().len(),
         columns: Vec::new(),
     };
-    Ok((DataSet::Documents(documents), summary))
+    each(Item::Labels(labels))?;
+    Ok(summary)
 }
 
-fn read_file(path: &Path, options: &ReadOptions, budget: &Budget) -> Result<(DataSet, Summary), ReadError> {
+fn visit_file<E: From<ReadError>>(
+    path: &Path,
+    options: &ReadOptions,
+    budget: &Budget,
+    each: Visitor<'_, E>,
+) -> Result<Summary, E> {
     let source = Source::open(path, budget)?;
-    let refuse = |problem| Err(ReadError::new(path, None, problem));
+    let refuse = |problem| Err(ReadError::new(path, None, problem).into());
     if source.head.is_empty() {
         return refuse(Problem::Empty);
     }
@@ -214,30 +281,40 @@ fn read_file(path: &Path, options: &ReadOptions, budget: &Budget) -> Result<(Dat
         columns: Vec::new(),
     };
     let file: Arc<Path> = Arc::from(path);
-    let read = match format {
-        Format::Table(kind) => table::read(source.reader(), &file, kind, &options.columns, &options.limits),
-        Format::JsonLines => jsonl::read(source.reader(), &file, &options.columns, &options.limits),
-        Format::Docword => {
-            let counts = read_counts(path, source, options, budget)?;
-            (summary.files, summary.bytes, summary.documents) = (2, budget.used(), counts.names.len());
-            return Ok((DataSet::Counts(counts), summary));
+    let mut labels = HashSet::new();
+    let mut documents = 0;
+    let mut visit = |document: Document| {
+        documents += 1;
+        if let Some(label) = document.label.as_ref().filter(|label| !labels.contains(*label)) {
+            labels.insert(label.clone());
         }
-        Format::Folder | Format::CargoDocs => Err(ReadError::new(path, None, Problem::NotAFolder)),
+        each(Item::Document(document))
     };
-    let (documents, columns) = read?;
-    summary.bytes = budget.used();
-    summary.documents = documents.len();
-    summary.labels = labels(&documents);
-    summary.columns = columns;
-    Ok((DataSet::Documents(documents), summary))
+    let ReadOptions { columns, limits, .. } = options;
+    match format {
+        Format::Table(kind) => {
+            summary.columns = table::each(source.reader(), &file, kind, columns, limits, &mut visit)?;
+        }
+        Format::JsonLines => {
+            summary.columns = jsonl::each(source.reader(), &file, columns, limits, &mut visit)?;
+        }
+        Format::Docword => {
+            (summary.files, documents) = (2, visit_counts(path, source, options, budget, each)?)
+        }
+        Format::Folder | Format::CargoDocs => return refuse(Problem::NotAFolder),
+    }
+    (summary.bytes, summary.documents, summary.labels) = (budget.used(), documents, labels.len());
+    Ok(summary)
 }
 
-fn read_counts(
+/// Returns the number of bags.
+fn visit_counts<E: From<ReadError>>(
     path: &Path,
     source: Source,
     options: &ReadOptions,
     budget: &Budget,
-) -> Result<Counts, ReadError> {
+    each: Visitor<'_, E>,
+) -> Result<usize, E> {
     let beside = docword::vocabulary_beside(path);
     let vocabulary = match &options.vocabulary {
         Some(named) => named,
@@ -248,11 +325,7 @@ fn read_counts(
         })?,
     };
     let words = Source::open(vocabulary, budget)?;
-    docword::read(source.reader(), path, words.reader(), vocabulary, &options.limits)
-}
-
-fn labels(documents: &[Document]) -> usize {
-    documents.iter().filter_map(|document| document.label.as_deref()).collect::<BTreeSet<_>>().len()
+    docword::each(source.reader(), path, words.reader(), vocabulary, &options.limits, docword::RUN, each)
 }
 
 /// What a file is: by its name, or else by its first bytes.

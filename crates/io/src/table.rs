@@ -68,36 +68,54 @@ pub(crate) fn read(
     columns: &Columns,
     limits: &Limits,
 ) -> Result<(Vec<Document>, Named), ReadError> {
+    let mut documents = Vec::new();
+    let columns = each(reader, file, table, columns, limits, &mut |document| {
+        documents.push(document);
+        Ok::<_, ReadError>(())
+    })?;
+    Ok((documents, columns))
+}
+
+/// Hands over one document after the other; returns the columns they were read from.
+pub(crate) fn each<E: From<ReadError>>(
+    reader: impl BufRead,
+    file: &Arc<Path>,
+    table: Table,
+    columns: &Columns,
+    limits: &Limits,
+    visit: &mut dyn FnMut(Document) -> Result<(), E>,
+) -> Result<Named, E> {
     let mut records = Records::new(reader, file, table, limits.record_bytes);
     if !records.next()? {
-        return Err(ReadError::new(file, None, Problem::Empty));
+        return Err(ReadError::new(file, None, Problem::Empty).into());
     }
     let names: Vec<String> = (0..records.len()).map(|i| records.field(i).to_owned()).collect();
     let roles = Roles::find(&names, columns).map_err(|problem| records.error(problem))?;
-    let mut documents = Vec::new();
+    let mut documents = 0usize;
     while records.next()? {
         if records.len() != names.len() {
             let quoting = table != Table::Tab;
             let problem = Problem::Fields { expected: names.len(), found: records.len(), quoting };
-            return Err(records.error(problem));
+            return Err(records.error(problem).into());
         }
+        documents += 1;
         let filled = |role: Option<usize>| {
             role.map(|i| records.field(i).trim()).filter(|field| !field.is_empty()).map(str::to_owned)
         };
         let text = records.field(roles.text).to_owned();
-        documents.push(Document {
-            id: filled(roles.id).unwrap_or_else(|| (documents.len() + 1).to_string()),
+        visit(Document {
+            id: filled(roles.id).unwrap_or_else(|| documents.to_string()),
             title: filled(roles.title).unwrap_or_else(|| beginning(&text, TITLE)),
             label: filled(roles.label),
             text,
             file: Arc::clone(file),
             line: records.line,
-        });
+        })?;
     }
-    if documents.is_empty() {
-        return Err(ReadError::new(file, None, Problem::NoDocuments { skipped: 0 }));
+    if documents == 0 {
+        return Err(ReadError::new(file, None, Problem::NoDocuments { skipped: 0 }).into());
     }
-    Ok((documents, roles.listed(&names)))
+    Ok(roles.listed(&names))
 }
 
 /// The records of a table, each in the same buffers.

@@ -2,16 +2,14 @@
 
 use std::io::{self, Write};
 
-use countgrid_counts::Bags;
-use countgrid_io::{check_writable, write_atomically};
-use countgrid_math::Real;
+use countgrid_io::{BLOCK_ENTRIES, check_writable, write_atomically};
 
 use crate::{
     args::EmbedArgs,
-    corpus::{Corpus, Source},
+    corpus::{Corpus, Input},
     failure::Failure,
     layout::AXES,
-    model::{AnyModel, Model, read},
+    model::{AnyModel, Model, Stored, read},
     place::{Mean, inference, place},
     report::Report,
 };
@@ -26,12 +24,19 @@ pub(crate) fn run(args: &EmbedArgs) -> Result<(), Failure> {
     }
 }
 
-fn embed<T: Real>(args: &EmbedArgs, model: &Model<T>) -> Result<(), Failure> {
+fn embed<T: Stored>(args: &EmbedArgs, model: &Model<T>) -> Result<(), Failure> {
     // Standard output is for the table.
     let report = Report::new(true, false);
     let outputs: Vec<_> = args.output.iter().map(std::path::PathBuf::as_path).collect();
-    let source = Source::read(Some(&args.path), &args.read, &outputs, &report)?;
-    let corpus = source.count(&model.about.vocabulary, &model.about.text)?;
+    let input = Input {
+        path: Some(&args.path),
+        read: &args.read,
+        outputs: &outputs,
+        entries: true,
+        stream: false,
+        block_entries: BLOCK_ENTRIES,
+    };
+    let corpus = input.count::<T>(&model.about.vocabulary, &model.about.text, &report)?;
     let rows = rows(model, &corpus)?;
     let table = |out: &mut dyn Write| write(out, model.about.layout.grid.0.len(), &rows);
     match &args.output {
@@ -45,7 +50,7 @@ fn embed<T: Real>(args: &EmbedArgs, model: &Model<T>) -> Result<(), Failure> {
         let share = if tokens > 0.0 { 100.0 * known / tokens } else { 0.0 };
         eprintln!(
             "placed    {} of {} documents; {share:.1} % of their tokens are in the vocabulary",
-            corpus.placed(),
+            corpus.placed,
             corpus.entries.len()
         );
     }
@@ -67,13 +72,12 @@ struct Position {
     log_evidence_per_token: f64,
 }
 
-fn rows<'a, T: Real>(model: &Model<T>, corpus: &'a Corpus) -> Result<Vec<Row<'a>>, Failure> {
+fn rows<'a, T: Stored>(model: &Model<T>, corpus: &'a Corpus<T>) -> Result<Vec<Row<'a>>, Failure> {
     let layout = &model.about.layout;
     let torus = *model.grid.shape().windows().torus();
     let mut rows = Vec::with_capacity(corpus.entries.len());
-    place(&inference(&model.grid)?, &corpus.bags, |bag, posterior| {
+    place(&inference(&model.grid)?, &corpus.bags, |bag, known_tokens, posterior| {
         let Some(entry) = corpus.entries.get(bag) else { return };
-        let known_tokens = corpus.bags.total(bag);
         let mut best = (0, 0.0);
         let mut mean = Mean::default();
         posterior.for_each(|cell, q| {

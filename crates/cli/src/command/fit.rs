@@ -2,60 +2,94 @@
 
 use std::path::Path;
 
-use countgrid_counts::Bags;
 use countgrid_io::{check_writable, save};
 use countgrid_text::TextOptions;
 use serde_json::json;
 
 use crate::{
     args::{FitArgs, GridArgs, Precision, WordArgs},
-    corpus::{Corpus, Source, text_options},
+    corpus::{Corpus, Input, text_options},
     failure::Failure,
     fit::{Ending, Fitted, fit},
     interrupt::Interrupt,
     layout::Layout,
     memory,
     model::{About, Stored, to_file},
-    report::Report,
+    report::{Report, thousands},
+    threads,
 };
 
 pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     let report = Report::new(args.say.quiet, args.say.json);
     check_writable(&args.output)?;
     let text = text_options(&args.words)?;
+    args.fit.check()?;
     let interrupt = Interrupt::install()?;
-    let source = Source::read(Some(&args.path), &args.read, &[&args.output], &report)?;
-    let corpus = source.select(&args.words, &report)?;
-    let layout = Layout::choose(args.fit.grid.as_ref(), args.fit.window.as_ref(), corpus.placed())?;
-    match args.fit.precision {
-        Precision::F32 => fit_and_save::<f32>(args, &corpus, &layout, text, &report, &interrupt),
-        Precision::F64 => fit_and_save::<f64>(args, &corpus, &layout, text, &report, &interrupt),
+    threads::run(args.fit.threads, || match args.fit.precision {
+        Precision::F32 => fit_and_save::<f32>(args, text, &report, &interrupt),
+        Precision::F64 => fit_and_save::<f64>(args, text, &report, &interrupt),
+    })
+}
+
+/// The layout to fit. Counts that leave no room for it go to a file.
+pub(crate) fn layout_of<T: Stored>(
+    corpus: &mut Corpus<T>,
+    args: &GridArgs,
+    report: &Report,
+) -> Result<Layout, Failure> {
+    let layout = Layout::choose(args.grid.as_ref(), args.window.as_ref(), corpus.placed)?;
+    if memory::plan::<T>(&layout, corpus.vocabulary.len(), args.restarts).is_err() {
+        corpus.bags.spill()?;
     }
+    if let Some(bytes) = corpus.bags.file_bytes() {
+        report.event(
+            "stream",
+            format_args!(
+                "{} counts in a temporary file of {}, {} blocks",
+                thousands(corpus.bags.entries()),
+                memory::size(bytes.into()),
+                corpus.bags.blocks().len()
+            ),
+            json!({
+                "entries": corpus.bags.entries(), "bytes": bytes, "blocks": corpus.bags.blocks().len(),
+            }),
+        );
+    }
+    Ok(layout)
 }
 
 fn fit_and_save<T: Stored>(
     args: &FitArgs,
-    corpus: &Corpus,
-    layout: &Layout,
     text: TextOptions,
     report: &Report,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let Fitted { grid, ending, .. } = fit::<T>(&corpus.bags, layout, &args.fit, report, interrupt)?;
+    let input = Input {
+        path: Some(&args.path),
+        read: &args.read,
+        outputs: &[&args.output],
+        entries: false,
+        stream: args.fit.stream,
+        block_entries: args.fit.block_entries,
+    };
+    let mut corpus = input.select::<T>(&args.words, report)?;
+    let layout = layout_of(&mut corpus, &args.fit, report)?;
+    let Fitted { grid, ending, .. } =
+        fit::<T>(&corpus.bags, corpus.tokens, &layout, &args.fit, report, interrupt)?;
     told(&ending, report);
-    let about = about(&corpus.name, corpus, layout, text, &args.words, &args.fit, &ending);
+    let about = about(&corpus.name, &corpus, &layout, text, &args.words, &args.fit, &ending);
     {
         let _whole = interrupt.writing();
         save(&args.output, &to_file(&about, &grid))?;
     }
-    wrote(report, corpus, &ending, &[&args.output]);
+    wrote(report, &corpus, &ending, &[&args.output]);
     Ok(())
 }
 
 /// What goes into a model besides its numbers.
-pub(crate) fn about(
+pub(crate) fn about<T: Stored>(
     title: &str,
-    corpus: &Corpus,
+    corpus: &Corpus<T>,
     layout: &Layout,
     text: TextOptions,
     words: &WordArgs,
@@ -64,12 +98,14 @@ pub(crate) fn about(
 ) -> About {
     // Nothing that two equal runs do not share, such as times and paths: equal runs give equal files.
     let fit = json!({
-        "documents": corpus.entries.len(), "tokens": corpus.bags.tokens(),
+        "documents": corpus.bags.len(), "tokens": corpus.tokens,
         "min_count": words.min_count, "max_share": words.max_share, "max_words": words.max_words,
         "iterations": ending.iterations, "end": ending.why(), "bound_per_token": ending.bound_per_token,
         "pseudocount": ending.pseudocount, "seed": args.seed, "restarts": args.restarts,
         "restart": ending.restart, "learn_prior": args.learn_prior, "inner_passes": args.inner_passes,
-        "schedule": args.schedule.name(), "tolerance": args.tolerance,
+        "schedule": args.schedule.name(), "tolerance": args.tolerance, "anneal": args.anneal,
+        "anneal_iterations": args.anneal.map(|_| args.annealing()), "batch": args.batch,
+        "passes": args.batch.map(|_| args.mini_passes()),
     });
     About {
         title: title.to_owned(),
@@ -99,7 +135,7 @@ pub(crate) fn told(ending: &Ending, report: &Report) {
 }
 
 /// Reports the files written; for programs, all that matters once more.
-pub(crate) fn wrote(report: &Report, corpus: &Corpus, ending: &Ending, files: &[&Path]) {
+pub(crate) fn wrote<T: Stored>(report: &Report, corpus: &Corpus<T>, ending: &Ending, files: &[&Path]) {
     for file in files {
         let bytes = file.metadata().map_or(0, |about| about.len());
         report.event(
@@ -109,9 +145,10 @@ pub(crate) fn wrote(report: &Report, corpus: &Corpus, ending: &Ending, files: &[
         );
     }
     report.summary(json!({
-        "documents": corpus.entries.len(), "tokens": corpus.bags.tokens(),
+        "documents": corpus.bags.len(), "tokens": corpus.tokens,
         "vocabulary": corpus.vocabulary.len(), "iterations": ending.iterations, "end": ending.why(),
         "bound_per_token": ending.bound_per_token, "seconds": report.seconds(),
+        "peak_memory": memory::peak().and_then(|bytes| u64::try_from(bytes).ok()),
         "files": files.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>(),
     }));
 }

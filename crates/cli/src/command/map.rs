@@ -5,16 +5,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use countgrid_counts::Bags;
 use countgrid_io::{check_writable, save, write_atomically};
 use countgrid_map::{Document, MAX_CELLS, Page, characteristic_words, coverage, write_html};
-use countgrid_math::Real;
 use countgrid_text::TextOptions;
 
-use super::fit::{about, told, wrote};
+use super::fit::{about, layout_of, told, wrote};
 use crate::{
     args::{MapArgs, Precision},
-    corpus::{Corpus, Source, text_options},
+    corpus::{Corpus, Input, text_options},
     failure::Failure,
     fit::{Fitted, fit},
     interrupt::Interrupt,
@@ -22,6 +20,7 @@ use crate::{
     model::{Stored, to_file},
     place::{best, place},
     report::{Report, thousands},
+    threads,
 };
 
 /// Words that a cell shows at most.
@@ -54,14 +53,12 @@ pub(crate) fn run(args: &MapArgs) -> Result<(), Failure> {
             ));
         }
     }
+    args.fit.check()?;
     let interrupt = Interrupt::install()?;
-    let source = Source::read(args.path.as_deref(), &args.read, &[&files.page, &files.model], &report)?;
-    let corpus = source.select(&args.words, &report)?;
-    let layout = Layout::choose(args.fit.grid.as_ref(), args.fit.window.as_ref(), corpus.placed())?;
-    match args.fit.precision {
-        Precision::F32 => draw::<f32>(args, &files, &corpus, &layout, text, &report, &interrupt),
-        Precision::F64 => draw::<f64>(args, &files, &corpus, &layout, text, &report, &interrupt),
-    }
+    threads::run(args.fit.threads, || match args.fit.precision {
+        Precision::F32 => draw::<f32>(args, &files, text, &report, &interrupt),
+        Precision::F64 => draw::<f64>(args, &files, text, &report, &interrupt),
+    })
 }
 
 /// What is written.
@@ -122,13 +119,17 @@ impl Files {
 fn draw<T: Stored>(
     args: &MapArgs,
     files: &Files,
-    corpus: &Corpus,
-    layout: &Layout,
     text: TextOptions,
     report: &Report,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let fitted = fit::<T>(&corpus.bags, layout, &args.fit, report, interrupt)?;
+    let outputs: &[&Path] = &[&files.page, &files.model];
+    let (path, stream, block_entries) = (args.path.as_deref(), args.fit.stream, args.fit.block_entries);
+    let input = Input { path, read: &args.read, outputs, entries: true, stream, block_entries };
+    let mut corpus = input.select::<T>(&args.words, report)?;
+    let layout = &layout_of(&mut corpus, &args.fit, report)?;
+    let corpus = &corpus;
+    let fitted = fit::<T>(&corpus.bags, corpus.tokens, layout, &args.fit, report, interrupt)?;
     told(&fitted.ending, report);
     let title = args.title.as_deref().unwrap_or(&corpus.name);
     let about = about(title, corpus, layout, text, &args.words, &args.fit, &fitted.ending);
@@ -142,9 +143,9 @@ fn draw<T: Stored>(
 }
 
 /// The page of a fitted grid.
-fn page<T: Real>(
+fn page<T: Stored>(
     title: &str,
-    corpus: &Corpus,
+    corpus: &Corpus<T>,
     layout: &Layout,
     fitted: &Fitted<T>,
     seed: u64,
@@ -156,9 +157,8 @@ fn page<T: Real>(
     };
     let labels = corpus.labels();
     let mut documents = Vec::with_capacity(corpus.entries.len());
-    place(&fitted.histograms, &corpus.bags, |bag, posterior| {
-        let known = corpus.bags.entries(bag).next().is_some();
-        let windows = if known { best(posterior, WINDOWS) } else { Vec::new() };
+    place(&fitted.histograms, &corpus.bags, |bag, tokens, posterior| {
+        let windows = if tokens > 0.0 { best(posterior, WINDOWS) } else { Vec::new() };
         // A float's probability may be a rounding above 1.
         let posterior = windows.into_iter().map(|(cell, q)| (cell as u32, (q as f32).min(1.0))).collect();
         let Some(entry) = corpus.entries.get(bag) else { return };
@@ -192,7 +192,7 @@ fn page<T: Real>(
     let ending = &fitted.ending;
     let facts = [
         ("Documents", listed),
-        ("Tokens", thousands(corpus.bags.tokens().round())),
+        ("Tokens", thousands(corpus.tokens.round())),
         ("Vocabulary", format!("{} words", thousands(corpus.vocabulary.len()))),
         ("Grid", layout.grid.to_string()),
         ("Window", layout.window.to_string()),

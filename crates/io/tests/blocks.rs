@@ -1,0 +1,244 @@
+//! Files of blocks: what is written comes back, and nothing else does.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+
+use countgrid_io::{BLOCK_BAGS, BLOCK_ENTRIES, Block, BlockFile, BlockProblem, BlockWriter, Scalar};
+use proptest::prelude::*;
+
+const FEATURES: u64 = 50;
+
+fn block<C>(bags: Vec<Vec<(u32, C)>>) -> Block<C> {
+    let mut block = Block::default();
+    for bag in bags {
+        for (feature, count) in bag {
+            block.features.push(feature);
+            block.counts.push(count);
+        }
+        block.offsets.push(block.features.len());
+    }
+    block
+}
+
+/// A file that is still there once the writer is gone.
+fn write<C: Scalar>(blocks: &[Block<C>]) -> (tempfile::NamedTempFile, BlockFile<C>) {
+    let named = tempfile::NamedTempFile::new().unwrap();
+    let mut writer = BlockWriter::new(named.reopen().unwrap(), Path::new("counts"), FEATURES).unwrap();
+    blocks.iter().for_each(|block| writer.write(&block.offsets, &block.features, &block.counts).unwrap());
+    let file = writer.finish().unwrap();
+    (named, file)
+}
+
+fn reopen<C: Scalar>(bytes: &[u8]) -> Result<BlockFile<C>, countgrid_io::BlockError> {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(bytes).unwrap();
+    file.seek(SeekFrom::Start(0)).unwrap();
+    BlockFile::open(file, Path::new("counts"))
+}
+
+fn bags<C: Scalar + std::fmt::Debug>(
+    count: impl Strategy<Value = C> + Clone + 'static,
+) -> impl Strategy<Value = Vec<Block<C>>> {
+    let bag = prop::collection::btree_set(0..FEATURES as u32, 0..8).prop_flat_map(move |features| {
+        let counts = prop::collection::vec(count.clone(), features.len());
+        counts.prop_map(move |counts| features.iter().copied().zip(counts).collect::<Vec<_>>())
+    });
+    let blocks = prop::collection::vec(prop::collection::vec(bag, 0..6), 0..5);
+    blocks.prop_map(|blocks| blocks.into_iter().map(block).collect())
+}
+
+fn comes_back<C: Scalar + PartialEq + std::fmt::Debug>(blocks: &[Block<C>]) {
+    let (named, mut first) = write(blocks);
+    let mut again = BlockFile::<C>::open(named.reopen().unwrap(), named.path()).unwrap();
+    assert_eq!((first.len(), again.len(), again.features()), (blocks.len(), blocks.len(), FEATURES));
+    assert_eq!((first.bytes(), again.bytes()), (named.as_file().metadata().unwrap().len(), first.bytes()));
+    let mut found = Block::default();
+    for file in [&mut first, &mut again] {
+        for (index, expected) in blocks.iter().enumerate().rev() {
+            file.read(index, &mut found).unwrap();
+            assert_eq!(&found, expected);
+        }
+        let error = file.read(blocks.len(), &mut found).unwrap_err();
+        assert!(matches!(error.problem(), BlockProblem::NoSuchBlock { .. }), "{error}");
+        assert_eq!(found, Block::default());
+    }
+}
+
+proptest! {
+    #[test]
+    fn blocks_of_integers_come_back(blocks in bags(1u32..)) {
+        comes_back(&blocks);
+    }
+    #[test]
+    fn blocks_of_single_floats_come_back(blocks in bags(1e-30f32..1e30)) {
+        comes_back(&blocks);
+    }
+    #[test]
+    fn blocks_of_double_floats_come_back(blocks in bags(1e-300f64..1e300)) {
+        comes_back(&blocks);
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), valid in any::<bool>()) {
+        let mut all = std::fs::read(write::<f32>(&[]).0.path()).unwrap();
+        if !valid {
+            all.clear();
+        }
+        all.extend_from_slice(&bytes);
+        if let Ok(mut file) = reopen::<f32>(&all) {
+            let mut block = Block::default();
+            for index in 0..file.len() {
+                let _refused = file.read(index, &mut block);
+            }
+        }
+    }
+}
+
+/// Three blocks, the second of which is to suffer.
+fn three() -> Vec<Block<f32>> {
+    let one = |count| block(vec![vec![(3, count), (7, 2.0)], vec![], vec![(49, 1.5)]]);
+    vec![one(1.0), one(2.0), one(3.0)]
+}
+
+#[test]
+fn a_file_cut_short_anywhere_is_refused_with_the_block() {
+    let blocks = three();
+    let bytes = std::fs::read(write(&blocks).0.path()).unwrap();
+    let size = (bytes.len() - 24) / 3;
+    for length in 0..bytes.len() {
+        // Cut before it is opened.
+        match reopen::<f32>(&bytes[..length]) {
+            Ok(file) => assert_eq!(24 + file.len() * size, length, "whole blocks are a file"),
+            Err(error) => {
+                let expected = (length >= 24).then(|| (length - 24) / size);
+                assert_eq!(error.block(), expected, "{length}: {error}");
+                let named = expected.map_or(String::new(), |block| format!(", block {block}"));
+                let text = error.to_string();
+                assert!(text.contains(&format!("{named}: ")) && text.contains("remedy: "), "{text}");
+            }
+        }
+        // Cut while it is open.
+        let (named, mut file) = write(&blocks);
+        named.as_file().set_len(length as u64).unwrap();
+        let mut found = Block::default();
+        for (index, block) in blocks.iter().enumerate() {
+            match file.read(index, &mut found) {
+                Ok(()) => assert!(length >= 24 + (index + 1) * size && &found == block),
+                Err(error) => {
+                    assert!(length < 24 + (index + 1) * size, "{error}");
+                    assert!(matches!(error.problem(), BlockProblem::Truncated), "{error}");
+                    assert_eq!((error.block(), &found), (Some(index), &Block::default()));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_change_of_any_bit_is_noticed() {
+    let blocks = three();
+    let bytes = std::fs::read(write(&blocks).0.path()).unwrap();
+    let size = (bytes.len() - 24) / 3;
+    for bit in 0..8 * bytes.len() {
+        let mut changed = bytes.clone();
+        changed[bit / 8] ^= 1 << (bit % 8);
+        let mut file = match reopen::<f32>(&changed) {
+            Ok(file) => file,
+            Err(error) => {
+                // The header, or lengths that do not fit into the file: then this block, or what seems to follow.
+                let changed = (bit / 8).checked_sub(24).map(|byte| byte / size);
+                assert!(error.block() >= changed && error.block().is_some() == changed.is_some(), "{error}");
+                continue;
+            }
+        };
+        let mut found = Block::default();
+        let failed: Vec<usize> = (0..3).filter(|&index| file.read(index, &mut found).is_err()).collect();
+        if bit / 8 < 24 {
+            // The number of features: fewer than an entry needs, or more, which does no harm.
+            assert!(file.features() != FEATURES && (failed.is_empty() || failed == [0, 1, 2]), "{bit}");
+        } else {
+            assert!(failed.contains(&((bit / 8 - 24) / size)), "{bit}: {failed:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_header_claims_is_not_allocated() {
+    let bytes = std::fs::read(write::<f32>(&[]).0.path()).unwrap();
+    let numbers = [0, 1, 2, 1 << 17, (1 << 17) + 1, 1 << 20, 1 << 40, u64::MAX / 8, u64::MAX];
+    for bags in numbers {
+        for entries in numbers {
+            let mut lying = bytes.clone();
+            [bags, entries, 0].iter().for_each(|number| lying.extend_from_slice(&number.to_le_bytes()));
+            match reopen::<f32>(&lying) {
+                Err(error) => {
+                    assert_eq!(error.block(), Some(0));
+                    let named =
+                        matches!(error.problem(), BlockProblem::Truncated | BlockProblem::Size { .. });
+                    assert!(named, "{error}");
+                }
+                Ok(mut file) => {
+                    assert_eq!((bags, entries), (0, 0));
+                    assert!(file.read(0, &mut Block::default()).is_err(), "the checksum is wrong");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_block_is_not_written() {
+    let mut writer = BlockWriter::<f32>::temporary(FEATURES).unwrap();
+    writer.write(&[0, 1], &[1], &[1.0]).unwrap();
+    for (offsets, features, counts) in [
+        (&[][..], &[][..], &[][..]),
+        (&[1, 1], &[0], &[1.0]),
+        (&[0, 2], &[0], &[1.0]),
+        (&[0, 2, 1], &[0], &[1.0]),
+        (&[0, 1], &[0], &[1.0, 2.0]),
+    ] {
+        let error = writer.write(offsets, features, counts).unwrap_err();
+        assert!(matches!(error.problem(), BlockProblem::Size { .. }) && error.block() == Some(1), "{error}");
+    }
+    assert!(writer.write(&vec![0; BLOCK_BAGS + 2], &[], &[]).is_err());
+    let (long, counts) = ((0..=BLOCK_ENTRIES as u32).collect::<Vec<_>>(), vec![1.0; BLOCK_ENTRIES + 1]);
+    assert!(writer.write(&[0, 1, long.len()], &long, &counts).is_err());
+    // What was refused has left no trace, and a single bag may be as long as it is.
+    let mut wide = BlockWriter::<f32>::temporary(1 << 32).unwrap();
+    wide.write(&[0, long.len()], &long, &counts).unwrap();
+    let (mut wide, mut file, mut block) =
+        (wide.finish().unwrap(), writer.finish().unwrap(), Block::default());
+    wide.read(0, &mut block).unwrap();
+    assert_eq!(block.features, long);
+    assert_eq!(file.len(), 1);
+    file.read(0, &mut block).unwrap();
+    assert_eq!((block.features, block.counts), (vec![1], vec![1.0]));
+}
+
+#[test]
+fn a_sound_checksum_does_not_make_bags() {
+    for bad in [
+        Block { offsets: vec![0, 2], features: vec![3, 3], counts: vec![1.0, 1.0] },
+        Block { offsets: vec![0, 2], features: vec![4, 3], counts: vec![1.0, 1.0] },
+        Block { offsets: vec![0, 1], features: vec![FEATURES as u32], counts: vec![1.0] },
+        Block { offsets: vec![0, 1], features: vec![0], counts: vec![0.0] },
+        Block { offsets: vec![0, 1], features: vec![0], counts: vec![f32::NAN] },
+        Block { offsets: vec![0, 1], features: vec![0], counts: vec![f32::INFINITY] },
+        Block { offsets: vec![0, 1], features: vec![0], counts: vec![-1.0] },
+    ] {
+        let (_named, mut file) = write(&[bad]);
+        let error = file.read(0, &mut Block::default()).unwrap_err();
+        assert!(matches!(error.problem(), BlockProblem::Damaged), "{error}");
+    }
+}
+
+#[test]
+fn another_scalar_is_refused() {
+    let (named, _) = write(&three());
+    let open = || File::open(named.path()).unwrap();
+    assert!(BlockFile::<f32>::open(open(), named.path()).is_ok());
+    let error = BlockFile::<f64>::open(open(), named.path()).unwrap_err();
+    assert!(matches!(error.problem(), BlockProblem::Header) && error.block().is_none(), "{error}");
+    assert!(BlockFile::<u32>::open(open(), named.path()).is_err());
+}
