@@ -81,7 +81,9 @@ fn by(sizes: &[usize]) -> String {
 }
 
 fn windows(criterion: &mut Criterion) {
+    shape(criterion, [400], [25]);
     shape(criterion, [1024], [25]);
+    shape(criterion, [4096], [25]);
     shape(criterion, [40, 40], [5, 5]);
     shape(criterion, [40, 40], [8, 8]);
     shape(criterion, [120, 120], [20, 20]);

@@ -1,6 +1,14 @@
-//! What the benchmarks share: a corpus of any size, the same on every machine.
+//! What the benchmarks share: a corpus of any size, the same on every machine; fits as the program runs them; clocks.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod arrays;
+pub mod bandwidth;
+mod clock;
 mod corpus;
-pub use crate::corpus::Corpus;
+mod fit;
+pub use crate::{
+    clock::{Seconds, peak_memory, timed},
+    corpus::Corpus,
+    fit::{CHUNK, COARSE, Learning, NOISE, Sums, bound_per_token, iterate, levels, options, random, start},
+};

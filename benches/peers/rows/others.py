@@ -1,0 +1,86 @@
+"""Other programs that people use for the same ends. They do other things, so only the costs compare."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+from sklearn.decomposition import LatentDirichletAllocation
+
+import environment
+from ours import Ours
+from pairs import Race, Skipped, race
+from rows import problem
+
+TOPICS = 64
+ITERATIONS = 5
+
+
+def lda(run):
+    """Another model: a pass of scikit-learn's batch LDA over the corpus against an iteration of ours."""
+    ours, shape = run.ours, run.draw()
+    counts = problem.counts(ours, shape["features"])
+    ours.ask("start", 1)
+    ours.ask("run", run.late)
+    # One batch of everything: an update from all documents, without the evaluation that `fit` adds at its end.
+    model = LatentDirichletAllocation(TOPICS, total_samples=shape["bags"], batch_size=shape["bags"], n_jobs=1)
+    passes = lambda: run.clock(lambda: model.partial_fit(counts))
+    yield race(
+        "EM iteration",
+        f"scikit-learn LDA, {TOPICS} topics",
+        lambda: ours.seconds("iteration"),
+        passes,
+        run.pairs,
+    )
+
+
+def counting_grids_py(run):
+    """The size of CountingGridsPy's own test; a whole fit with what it sets up, from the same start."""
+    what = f"fit of {ITERATIONS} iterations, dense counts"
+    if run.counting_grids_py is None:
+        yield Skipped(what, "--counting-grids-py PATH gives a clone of microsoft/browsecloud")
+        return
+    model = load(run.counting_grids_py).CountingGridModel
+    ours = run.ours
+    shape = ours.ask("dense", 1, *run.dense)
+    data = problem.counts(ours, shape["features"]).toarray().astype(np.float64)
+    ours.ask("start", 1)
+    pi, _ = problem.state(ours)
+    pi = np.moveaxis(pi.reshape(shape["features"], *shape["extents"]), 0, -1).astype(np.float64)
+    extents, window = np.array(shape["extents"]), np.array(shape["window"])
+
+    def fit():
+        grid = model(extents, window)
+        return run.clock(lambda: grid.fit(data, max_iter=ITERATIONS, pi=pi.copy(), writeOutput=False))
+
+    own = lambda: ours.seconds("fit", 1, ITERATIONS)
+    yield race(what, "CountingGridsPy", own, fit, run.pairs, 10)
+
+
+def load(path):
+    """The module of the model alone, for the package asks for torch."""
+    found = sorted(Path(path).expanduser().rglob("models/CountingGridModel.py"))
+    if not found:
+        raise SystemExit(
+            f"{path}: holds no models/CountingGridModel.py; give a clone of microsoft/browsecloud"
+        )
+    spec = importlib.util.spec_from_file_location("CountingGridModel", found[0])
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def threads(run):
+    """Two threads against one, a whole fit by the clock on the wall."""
+    result = Race("whole fit, two threads", "ours, one thread", 1.8)
+    program = environment.build("rounds", "rayon")
+    with Ours(program, threads=2) as two, Ours(program, threads=1) as one:
+        for side in (two, one):
+            side.ask("draw", 1, *run.sizes)
+        same = True
+        for pair in range(run.pairs + 1):
+            fast, slow = (side.ask("time", "fit", 1, run.late) for side in (two, one))
+            same = same and fast["digest"] == slow["digest"]
+            if pair:
+                result.add(fast["wall"], slow["wall"])
+    result.note = "wall clock; " + ("identical bits" if same else "DIFFERENT BITS")
+    yield result

@@ -1,0 +1,92 @@
+//! Fits as the program `countgrid` runs them, from public parts.
+
+use countgrid_counts::Bags;
+use countgrid_em::{Fit, Learn};
+use countgrid_grid::{Grid, GridError, Learner, Options, Shape, Statistics};
+use countgrid_math::{AlignedVec, Real};
+use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+
+/// Bags that share one reading of the packed table.
+pub const CHUNK: usize = 256;
+/// Iterations on each grid before the full one, in a coarse-to-fine fit.
+pub const COARSE: usize = 10;
+/// How far the cells that come from one coarse cell differ at first.
+pub const NOISE: f64 = 0.15;
+/// The pseudocount, as a share of the tokens that a word has at a cell on average.
+const PSEUDOCOUNT: f64 = 0.02;
+
+/// A grid that is fitted.
+pub type Learning<T, const D: usize> = Learner<T, AlignedVec<T>, D>;
+/// What its E-step adds up.
+pub type Sums<T, const D: usize> = Statistics<T, AlignedVec<T>, D>;
+
+/// The program's options for so many tokens. `prune`: whether the E-step may skip what provably carries no
+/// posterior; the result is the same.
+pub fn options<const D: usize>(shape: &Shape<D>, tokens: f64, prune: bool) -> Options {
+    Options {
+        pseudocount: PSEUDOCOUNT * tokens / (shape.cells() as f64 * shape.features() as f64),
+        prune,
+        ..Options::default()
+    }
+}
+
+/// A random grid.
+///
+/// # Errors
+/// [`GridError::TooLarge`].
+pub fn random<T: Real, const D: usize>(
+    shape: Shape<D>,
+    seed: u64,
+) -> Result<Grid<T, AlignedVec<T>, D>, GridError> {
+    let mut grid = Grid::uniform(shape)?;
+    grid.randomize(&mut ChaCha8Rng::seed_from_u64(seed));
+    Ok(grid)
+}
+
+/// A learner at a random start, and empty statistics for it.
+///
+/// # Errors
+/// [`GridError::TooLarge`].
+pub fn start<T: Real, const D: usize>(
+    shape: Shape<D>,
+    tokens: f64,
+    seed: u64,
+) -> Result<(Learning<T, D>, Sums<T, D>), GridError> {
+    let learner = Learner::from_grid(random(shape, seed)?, options(&shape, tokens, true))?;
+    Ok((learner, Statistics::allocate(shape, CHUNK)?))
+}
+
+/// One iteration. Returns the free energy, in nats, of the parameters before it.
+///
+/// # Errors
+/// [`GridError::Features`], [`GridError::Overflow`].
+pub fn iterate<T: Real, B: Bags, const D: usize>(
+    learner: &mut Learning<T, D>,
+    sums: &mut Sums<T, D>,
+    bags: &B,
+) -> Result<f64, GridError> {
+    sums.clear();
+    let free_energy = learner.expectation(bags, sums)?;
+    learner.maximization(sums)?;
+    Ok(free_energy)
+}
+
+/// Log evidence of all bags per token, in nats, under the present parameters.
+///
+/// # Errors
+/// [`GridError::Features`], [`GridError::Overflow`].
+pub fn bound_per_token<T: Real, B: Bags, const D: usize>(
+    learner: &Learning<T, D>,
+    sums: &mut Sums<T, D>,
+    bags: &B,
+) -> Result<f64, GridError> {
+    sums.clear();
+    Ok(-learner.expectation(bags, sums)? / bags.tokens())
+}
+
+/// The shapes of a coarse-to-fine fit, the smallest first.
+pub fn levels<const D: usize>(full: Shape<D>) -> Vec<Shape<D>> {
+    let mut shapes: Vec<_> = std::iter::successors(Some(full), Shape::coarser).collect();
+    shapes.reverse();
+    shapes
+}
