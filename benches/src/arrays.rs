@@ -31,9 +31,9 @@ pub fn save<T: AutoSerialize>(
 ///
 /// # Errors
 /// Those of the files.
-pub fn save_bags(folder: &Path, bags: &CsrBuf<u32>) -> io::Result<()> {
+pub fn save_bags(folder: &Path, bags: &CsrBuf<f32>) -> io::Result<()> {
     let nonzeros = bags.indices().len();
     save(&folder.join("indptr.npy"), &[bags.offsets().len()], bags.offsets().iter().map(|&at| at as i64))?;
     save(&folder.join("indices.npy"), &[nonzeros], bags.indices().iter().map(|&feature| feature as i32))?;
-    save(&folder.join("counts.npy"), &[nonzeros], bags.counts().iter().map(|&count| count as f32))
+    save(&folder.join("counts.npy"), &[nonzeros], bags.counts().iter().copied())
 }

@@ -6,8 +6,8 @@ use countgrid_grid::{Grid, GridError, Learner, Options, Shape, Statistics};
 use countgrid_math::{AlignedVec, Real};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
-/// Bags that share one reading of the packed table.
-pub const CHUNK: usize = 256;
+/// Bags that share one reading of the packed table while posteriors are flat.
+pub const CHUNK: usize = 2048;
 /// Iterations on each grid before the full one, in a coarse-to-fine fit.
 pub const COARSE: usize = 10;
 /// How far the cells that come from one coarse cell differ at first.

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Documents that are placed together if there is room: enough that reading the table is shared.
-const CHUNK: usize = 256;
+const CHUNK: usize = 1024;
 
 /// The shape of a grid, and how many documents to place together.
 ///

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Documents that are placed together.
-const CHUNK: usize = 64;
+const CHUNK: usize = 256;
 
 /// The table for placing documents.
 pub(crate) fn inference<T: Real>(grid: &Parameters<T>) -> Result<Inference<T>, Failure> {

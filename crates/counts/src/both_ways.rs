@@ -60,7 +60,7 @@ impl<C: Count> Bags for BothWays<C> {
     }
     #[inline]
     fn column(&self, feature: usize) -> Option<(&[u32], &[C])> {
-        let &[start, end] = self.columns.offsets().get(feature..feature + 2)? else { return None };
+        let &[start, end, ..] = self.columns.offsets().get(feature..)? else { return None };
         Some((self.columns.indices().get(start..end)?, self.columns.counts().get(start..end)?))
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use countgrid_counts::{Bag, Bags, BagsError, Csr, CsrBuf, Dense};
+use countgrid_counts::{Bag, Bags, BagsError, BothWays, Csr, CsrBuf, Dense};
 use proptest::prelude::*;
 
 const FEATURES: usize = 7;
@@ -23,6 +23,22 @@ fn read<B: Bags>(bags: &B) -> Vec<Vec<(usize, B::Count)>> {
 }
 
 proptest! {
+    #[test]
+    fn columns_hold_the_same_counts(rows in rows()) {
+        let buf = CsrBuf::from_dense(FEATURES, &rows.concat()).unwrap();
+        prop_assert_eq!(buf.column(0), None);
+        let both = BothWays::new(buf.clone()).unwrap();
+        prop_assert_eq!(read(&both), read(&buf));
+        for feature in 0..FEATURES {
+            let (bags, counts) = both.column(feature).unwrap();
+            let found: Vec<_> = bags.iter().map(|&bag| bag as usize).zip(counts.iter().copied()).collect();
+            let column = rows.iter().map(|row| row[feature]).collect::<Vec<_>>();
+            prop_assert_eq!(found, nonzero(&column));
+        }
+        prop_assert_eq!(both.column(FEATURES), None);
+        prop_assert_eq!(both.column(usize::MAX), None);
+    }
+
     #[test]
     fn all_storages_hold_the_same_bags(rows in rows()) {
         let flat = rows.concat();

@@ -369,6 +369,20 @@ fn find_candidates<T: Real, B: Bags, const D: usize>(
     }
 }
 
+/// Reads a tile from end to end if many bags will: memory gives lines in sequence several times as fast as in the
+/// order of the bags' features.
+#[inline(always)]
+fn warm<T: Real>(tile: &[T], bags: usize) {
+    const MANY: usize = 32;
+    if bags >= MANY {
+        let mut first = T::zero();
+        for line in tile.chunks_exact(T::LANES) {
+            first += line[0];
+        }
+        core::hint::black_box(first);
+    }
+}
+
 /// `log p + Σ_z c_z log h_z` in the lanes of a tile.
 #[inline(always)]
 fn score<T: Real, C: Count>(table: &[T], entries: impl Iterator<Item = (usize, C)>) -> T::Lanes {
@@ -421,6 +435,7 @@ impl<T: Real, B: Bags, const D: usize> Kernel for Bounds<'_, T, B, D> {
     #[inline(always)]
     fn run(self) {
         let Scored { bags, first, .. } = self.scored;
+        warm(self.table, self.bags);
         for bag in 0..self.bags {
             let bounds = score::<T, _>(self.table, bags.entries(first + bag));
             for (marks, &bound) in self.marks.chunks_exact_mut(self.bags).zip(bounds.as_ref()) {
@@ -520,6 +535,7 @@ impl<T: Real, B: Bags, const D: usize> Kernel for ScoreTile<'_, T, B, D> {
         let Scored { bags, first, .. } = self.scored;
         let (lanes, mut bag) = (T::LANES, 0);
         let Blocks { scores, peaks, owners, .. } = self.blocks;
+        warm(self.table, peaks.len());
         for ((scores, block_peak), owner) in scores.chunks_exact_mut(lanes).zip(peaks).zip(owners) {
             while self.marks.get(bag).is_some_and(|&mark| mark == T::neg_infinity()) && bag < self.bags {
                 bag += 1;
@@ -588,6 +604,7 @@ impl<T: Real, B: Bags, const D: usize> Kernel for AccumulateTile<'_, T, B, D> {
         let lanes = T::LANES;
         let Some((window_mass, sums)) = self.sums.split_at_mut_checked(lanes) else { return };
         let Blocks { scores, peaks, owners, .. } = self.blocks;
+        warm(sums, peaks.len());
         for ((e, &alive), &owner) in scores.chunks_exact(lanes).zip(&*peaks).zip(&*owners) {
             if !(alive > T::zero()) {
                 continue;

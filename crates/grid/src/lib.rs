@@ -50,6 +50,8 @@
 //!
 //! * `std` (default): the instruction set is chosen at run time. No result depends on it.
 //! * `alloc`: constructors that own their tables.
+//! * `rayon`: both steps on all threads of the pool that they are called in. No result depends on it: each output
+//!   is summed by one thread, in one order.
 //!
 //! Without features nothing allocates, and everything runs on a microcontroller.
 #![no_std]

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use countgrid_benches::Corpus;
-use countgrid_counts::{Bags, CsrBuf};
+use countgrid_counts::{Bags, BothWays, CsrBuf};
 use countgrid_grid::Shape;
 use countgrid_torus::{Torus, Windows};
 use rand_chacha::{
@@ -13,7 +13,7 @@ use rand_chacha::{
 
 /// Bags, and a grid for them.
 pub(crate) struct Problem {
-    pub(crate) bags: CsrBuf<u32>,
+    pub(crate) bags: BothWays<f32>,
     pub(crate) tokens: f64,
     pub(crate) shape: Shape<2>,
 }
@@ -45,7 +45,12 @@ impl Sizes {
 
     fn problem(&self, bags: CsrBuf<u32>) -> Result<Problem, Box<dyn Error>> {
         let windows = Windows::new(Torus::new([self.side; 2])?, [self.window; 2])?;
-        Ok(Problem { tokens: bags.tokens(), shape: Shape::new(windows, self.features)?, bags })
+        let tokens = bags.tokens();
+        let (features, offsets, indices, counts) = bags.into_parts();
+        // As the program holds them: in the type of the fit, by bag and by feature.
+        let counts = counts.into_iter().map(|count| count as f32).collect();
+        let bags = BothWays::new(CsrBuf::from_parts(features, offsets, indices, counts)?)?;
+        Ok(Problem { tokens, shape: Shape::new(windows, self.features)?, bags })
     }
 }
 

@@ -45,7 +45,7 @@ impl Session {
             ["draw", seed, ref sizes @ ..] => self.take(draw(seed.parse()?, sizes)?),
             ["dense", seed, ref sizes @ ..] => self.take(dense(seed.parse()?, sizes)?),
             ["bags", folder] => {
-                save_bags(Path::new(folder), &self.problem()?.bags)?;
+                save_bags(Path::new(folder), self.problem()?.bags.bags())?;
                 Ok(json!({}))
             }
             ["start", seed] => {
@@ -87,7 +87,7 @@ impl Session {
         (self.fit, self.table) = (None, None);
         let answer = json!({
             "bags": problem.bags.len(), "features": problem.bags.features(), "cells": problem.shape.cells(),
-            "nonzeros": problem.bags.indices().len(), "tokens": problem.tokens,
+            "nonzeros": problem.bags.bags().indices().len(), "tokens": problem.tokens,
             "extents": problem.shape.windows().torus().extents(), "window": problem.shape.windows().sides(),
             "pseudocount": options(&problem.shape, problem.tokens, true).pseudocount,
         });
@@ -198,7 +198,7 @@ impl Session {
         };
         Ok(json!({
             "in_sequence": rates(in_sequence(features, 1 + 5_000_000_000 / (features * 128))?),
-            "in_order_of_rows": rates(in_order_of_rows(&problem.bags, features, problem.shape.cells())?),
+            "in_order_of_rows": rates(in_order_of_rows(problem.bags.bags(), features, problem.shape.cells())?),
         }))
     }
 }
