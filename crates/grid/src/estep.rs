@@ -299,13 +299,30 @@ impl<'a, T: Real> Chunk<'a, T> {
         }
         let (mass, spans, blocks) =
             (&*self.mass, &*self.spans, Blocks { counts: self.starts, ..self.blocks });
-        each(tiles, (blocks, Rows::new(sums, scored.rows * T::LANES)), |_, (blocks, sums)| {
-            if by_feature {
-                dispatch(GatherTile { sums: sums.table, scored, blocks, mass, spans });
-            } else {
+        let size = scored.rows * T::LANES;
+        if by_feature {
+            let parts = (Together(blocks), Rows::new(sums, TOGETHER * size));
+            each(tiles.div_ceil(TOGETHER), parts, |_, (Together(blocks), sums)| {
+                dispatch(GatherTiles { sums: sums.table, size, scored, blocks, mass, spans });
+            });
+        } else {
+            each(tiles, (blocks, Rows::new(sums, size)), |_, (blocks, sums)| {
                 dispatch(AccumulateTile { sums: sums.table, scored, blocks, mass });
-            }
-        });
+            });
+        }
+    }
+}
+
+/// Tiles that [`GatherTiles`] works on at once.
+const TOGETHER: usize = 4;
+
+/// Blocks whose items are so many tiles.
+struct Together<'a, T>(Blocks<'a, T>);
+
+impl<T: Real> Split for Together<'_, T> {
+    fn split(self, items: usize) -> (Self, Self) {
+        let (first, rest) = self.0.split(TOGETHER * items);
+        (Self(first), Self(rest))
     }
 }
 
@@ -568,7 +585,6 @@ impl<T: Real> Kernel for Exponential<'_, T> {
         {
             let best = self.best.get(whole(owner)).copied().unwrap_or(T::neg_infinity());
             if !heat.is_alive(*peak, best) {
-                scores.fill(T::zero());
                 (*peak, *tilt) = (T::zero(), T::zero());
                 continue;
             }
@@ -625,44 +641,84 @@ impl<T: Real, B: Bags, const D: usize> Kernel for AccumulateTile<'_, T, B, D> {
 }
 
 /// The same by feature, of all bags at once: an entry of the counts stays in registers while the bags go by. For
-/// tiles in which every bag has a block; those of zeros change nothing.
-struct GatherTile<'a, T, B, const D: usize> {
-    sums: &'a mut [T], // [row][lane]
+/// tiles in which every bag has a block. Several tiles at a time, since a feature's few entries take longer to come
+/// from memory than to be used.
+struct GatherTiles<'a, T, B, const D: usize> {
+    sums: &'a mut [T], // [tile][row][lane]
+    size: usize,       // of a tile
     scored: Scored<'a, T, B, D>,
     blocks: Blocks<'a, T>,
     mass: &'a [T],  // [bag]
     spans: &'a [T], // [feature][2]
 }
 
-impl<T: Real, B: Bags, const D: usize> Kernel for GatherTile<'_, T, B, D> {
+impl<T: Real, B: Bags, const D: usize> Kernel for GatherTiles<'_, T, B, D> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Scored { bags, first, .. } = self.scored;
+        let Self { sums, size, scored, blocks, mass, spans } = self;
         let lanes = T::LANES;
-        let Some((window_mass, sums)) = self.sums.split_at_mut_checked(lanes) else { return };
-        let Blocks { scores: q, .. } = self.blocks;
-        for (q, &mass) in q.chunks_exact_mut(lanes).zip(self.mass) {
-            q.iter_mut().for_each(|q| *q /= mass);
-            window_mass.iter_mut().zip(&*q).for_each(|(m, &q)| *m += q);
-        }
-        for ((feature, sums), span) in
-            sums.chunks_exact_mut(lanes).enumerate().zip(self.spans.chunks_exact(2))
-        {
-            let span = whole(span[0])..whole(span[1]);
-            let Some((owners, counts)) = bags.column(feature) else { return };
-            let (Some(owners), Some(counts)) = (owners.get(span.clone()), counts.get(span)) else { return };
-            let mut f = T::lanes();
-            let f = f.as_mut();
-            f.copy_from_slice(sums);
-            for (&owner, &count) in owners.iter().zip(counts) {
-                let count = count.to_real::<T>();
-                let block = (owner as usize - first) * lanes;
-                let Some(q) = q.get(block..block + lanes) else { continue };
-                f.iter_mut().zip(q).for_each(|(f, &q)| *f += count * q);
+        let each = mass.len() * lanes; // of a tile's blocks
+        let tiles = blocks.scores.chunks_exact_mut(each).zip(blocks.peaks.chunks_exact(mass.len()));
+        for ((q, alive), sums) in tiles.zip(sums.chunks_exact_mut(size)) {
+            for ((q, &alive), &mass) in q.chunks_exact_mut(lanes).zip(alive).zip(mass) {
+                if alive > T::zero() {
+                    q.iter_mut().for_each(|q| *q /= mass);
+                } else {
+                    q.fill(T::zero()); // what will be added changes nothing
+                }
+                sums.iter_mut().zip(&*q).for_each(|(m, &q)| *m += q);
             }
-            sums.copy_from_slice(f);
+        }
+        let q = &*blocks.scores;
+        if let Some((first, rest)) = q.split_at_checked(each)
+            && let Some((second, rest)) = rest.split_at_checked(each)
+            && let Some((third, fourth)) = rest.split_at_checked(each)
+            && fourth.len() == each
+        {
+            gather(sums, size, scored, spans, [first, second, third, fourth]);
+        } else {
+            for (q, sums) in q.chunks_exact(each).zip(sums.chunks_exact_mut(size)) {
+                gather(sums, size, scored, spans, [q]);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn gather<T: Real, B: Bags, const D: usize, const N: usize>(
+    sums: &mut [T],
+    size: usize,
+    scored: Scored<'_, T, B, D>,
+    spans: &[T],
+    q: [&[T]; N], // [bag][lane] of each tile
+) {
+    let Scored { bags, first, .. } = scored;
+    let lanes = T::LANES;
+    for (feature, span) in spans.chunks_exact(2).enumerate() {
+        let span = whole(span[0])..whole(span[1]);
+        let Some((owners, counts)) = bags.column(feature) else { return };
+        let (Some(owners), Some(counts)) = (owners.get(span.clone()), counts.get(span)) else { return };
+        let row = (1 + feature) * lanes;
+        let mut f = [T::lanes(); N];
+        for (tile, f) in f.iter_mut().enumerate() {
+            if let Some(sums) = sums.get(tile * size + row..tile * size + row + lanes) {
+                f.as_mut().copy_from_slice(sums);
+            }
+        }
+        for (&owner, &count) in owners.iter().zip(counts) {
+            let count = count.to_real::<T>();
+            let block = (owner as usize - first) * lanes;
+            for (f, q) in f.iter_mut().zip(&q) {
+                let Some(q) = q.get(block..block + lanes) else { continue };
+                f.as_mut().iter_mut().zip(q).for_each(|(f, &q)| *f += count * q);
+            }
+        }
+        for (tile, f) in f.iter().enumerate() {
+            if let Some(sums) = sums.get_mut(tile * size + row..tile * size + row + lanes) {
+                sums.copy_from_slice(f.as_ref());
+            }
         }
     }
 }
