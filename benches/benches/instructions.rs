@@ -3,12 +3,12 @@
 //! Needs `valgrind` and `cargo install gungraun-runner --version 0.20.0`. Counts are those of the release build
 //! on x86-64 with AVX2, which Callgrind knows; on other machines they say nothing.
 //!
-//!     cargo bench --bench instructions
+//!     cargo bench --features instructions --bench instructions
 //!
-//! fails when a count passes the one in `instructions.txt` by more than [`GROWTH`]. When that is meant, or a new
-//! compiler moved the counts, write the file anew, in `benches/`:
+//! fails when a count passes the one in `instructions.txt` by more than [`GROWTH`], or is not there. When that is
+//! meant, or a new compiler moved the counts, write the file anew, in `benches/`:
 //!
-//!     cargo bench --bench instructions -- --color=never | awk '
+//!     cargo bench --features instructions --bench instructions -- --color=never | awk '
 //!         /^instructions::/ { sub(":.*", "", $2); n = split($1, path, "::"); name = path[n] "/" $2 }
 //!         /^ *Instructions:/ { sub("[|].*", "", $2); print name, $2 }' > instructions.txt.new
 //!     mv instructions.txt.new instructions.txt
@@ -27,9 +27,8 @@ use gungraun::{
 };
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
-/// In percent. On one compiler a count repeats to a few instructions in a million, so this is not for noise: it
-/// leaves room for what a change elsewhere does to inlining, while a pass over the data more, or a loop that is
-/// no longer vectorised, is far above it.
+/// In percent. Leaves room for what a change elsewhere does to inlining, while a pass over the data more, or a loop
+/// that is no longer vectorised, is far above it.
 const GROWTH: u64 = 5;
 
 /// What [`GROWTH`] allows the benchmark of that name; nothing if it was never recorded.
