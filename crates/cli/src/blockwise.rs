@@ -6,7 +6,10 @@ use countgrid_counts::{Bags, Csr, CsrBuf};
 use countgrid_em::{Anneal, Fit, Learn};
 use countgrid_grid::{GridError, Learner, Statistics};
 use countgrid_math::{AlignedVec, Real};
-use rand_chacha::rand_core::Rng;
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng, SeedableRng},
+};
 
 use crate::{
     failure::Failure,
@@ -96,7 +99,7 @@ pub(crate) struct MiniBatches<'a, T> {
     loaded: usize,
     buffer: Option<CsrBuf<T>>, // for blocks that are not in memory
     order: Vec<usize>,         // bags of the present block still to come, the next one last
-    seed: Shuffle,
+    rng: ChaCha8Rng,
     next: usize,
     count: usize,
 }
@@ -104,11 +107,11 @@ pub(crate) struct MiniBatches<'a, T> {
 impl<'a, T: Real + Storable> MiniBatches<'a, T> {
     /// A pass in mini-batches of so many bags, as nearly as can be.
     pub(crate) fn new(bags: &'a Store<T>, size: usize, rng: &mut impl Rng) -> Self {
-        let mut seed = Shuffle(rng.next_u64());
+        let mut rng = ChaCha8Rng::seed_from_u64(rng.next_u64());
         let mut blocks: Vec<usize> = (0..bags.blocks().len()).collect();
-        seed.shuffle(&mut blocks);
+        shuffle(&mut blocks, &mut rng);
         let count = number(bags.len(), size);
-        Self { bags, blocks, loaded: 0, buffer: None, order: Vec::new(), seed, next: 0, count }
+        Self { bags, blocks, loaded: 0, buffer: None, order: Vec::new(), rng, next: 0, count }
     }
 
     fn fill(&mut self, bags: usize) -> MiniBatch<T> {
@@ -123,7 +126,7 @@ impl<'a, T: Real + Storable> MiniBatches<'a, T> {
                 };
                 let bags = self.bags.load(block, buffer)?.map_or(0, |block| block.len());
                 self.order.extend(0..bags);
-                self.seed.shuffle(&mut self.order);
+                shuffle(&mut self.order, &mut self.rng);
                 continue;
             }
             let block: Option<Csr<'_, T>> = self.bags.loaded(self.loaded, self.buffer.as_ref());
@@ -160,30 +163,16 @@ fn part(bags: usize, parts: usize, index: usize) -> Option<Range<usize>> {
     (index < parts).then(|| start(index)..start(index + 1))
 }
 
-/// Random orders from one number: SplitMix64, the same everywhere.
-struct Shuffle(u64);
-
-impl Shuffle {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = self.0;
-        let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((u128::from(z ^ (z >> 31)) * bound as u128) >> 64) as usize
-    }
-
-    fn shuffle(&mut self, order: &mut [usize]) {
-        for last in (1..order.len()).rev() {
-            let other = self.below(last + 1);
-            order.swap(last, other);
-        }
+/// Puts items in a random order, each as likely as any other (Fisher and Yates).
+fn shuffle(order: &mut [usize], rng: &mut impl Rng) {
+    for last in (1..order.len()).rev() {
+        let below = last as u128 + 1; // of 2⁶⁴ words, so one place is more likely than another by 2⁻⁶⁴ at most
+        order.swap(last, ((u128::from(rng.next_u64()) * below) >> 64) as usize);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
-
     use super::*;
     use crate::store::tests::{both, some};
 
@@ -232,10 +221,10 @@ mod tests {
     #[test]
     fn every_order_is_as_likely() {
         let mut counts = std::collections::BTreeMap::new();
-        let mut shuffle = Shuffle(1);
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
         for _ in 0..24_000 {
             let mut order = [0, 1, 2, 3];
-            shuffle.shuffle(&mut order);
+            shuffle(&mut order, &mut rng);
             *counts.entry(order).or_insert(0u32) += 1;
         }
         // Five standard deviations of 24,000 throws at 1/24: 5 sqrt(1000 * 23/24).

@@ -9,12 +9,13 @@ use std::{
 use countgrid_counts::Bags;
 use countgrid_io::{Columns, Document, Item, Limits, ReadOptions, Summary, cargo_docs, visit};
 use countgrid_math::Real;
-use countgrid_text::{StopWords, TextOptions, Tokenizer, Vocabulary};
+use countgrid_text::{
+    Counter, Selected, Selection, StopWords, TextError, TextOptions, Tokenizer, Vocabulary,
+};
 use serde_json::{Value, json};
 
 use crate::{
     args::{ReadArgs, WordArgs},
-    counter::{Counter, Selection},
     failure::Failure,
     memory,
     report::{Report, thousands},
@@ -27,6 +28,9 @@ const CARGO_DOCS: usize = 6_000;
 const SNIPPET: usize = 200;
 /// Words of a bag without text that a map shows.
 const SNIPPET_WORDS: usize = 16;
+
+/// Terms of a collection are numbered by `u32`.
+const TERMS: usize = u32::MAX as usize;
 
 /// What a document is, apart from its words.
 #[derive(Clone, Debug)]
@@ -142,19 +146,27 @@ impl Input<'_> {
         report: &Report,
     ) -> Result<Corpus<T>, Failure> {
         let options = text_options(args)?;
-        let refuse = |error: countgrid_text::TextError| {
-            Failure::new(error, "--max-share takes a share above 0 and at most 1")
+        let refuse = |error: TextError| {
+            let remedy = match error {
+                TextError::TooMany { .. } => "split the document",
+                _ => "--max-share takes a share above 0 and at most 1",
+            };
+            Failure::new(error, remedy)
         };
-        let tokenizer = Tokenizer::new(&options).map_err(refuse)?;
-        let mut words = Counter::new(tokenizer, self.plan())?;
+        let mut words = Counter::new(&options).map_err(refuse)?;
+        let mut terms = Builder::new(TERMS, self.plan())?;
         let mut counts: Option<Words> = None;
-        let mut entries = Vec::new();
+        let (mut entries, mut bag) = (Vec::new(), Vec::new());
         let read = self.visit(report, |item| {
             match item {
                 Item::Document(document) => {
-                    let tokens = words.read(&document.text)?;
+                    let read = words.read(&document.text).map_err(refuse)?;
+                    bag.clear();
+                    bag.extend(read.iter().map(|&(term, count)| (term as usize, count)));
+                    terms.push(&bag)?;
                     if self.entries {
-                        entries.push(entry(document, tokens as f64));
+                        let tokens = read.iter().map(|&(_, count)| f64::from(count)).sum();
+                        entries.push(entry(document, tokens));
                     }
                 }
                 Item::Vocabulary(vocabulary) => counts = Some(Words::new(vocabulary, self.plan())?),
@@ -171,12 +183,12 @@ impl Input<'_> {
         let mut corpus = match counts {
             Some(counts) => self.selected_counts(counts, args)?,
             None => {
-                let words = words.finish(&options)?;
-                said(&words, report);
-                let mut kept = Kept::new(words.vocabulary, self.plan())?;
-                words.counts.consume(|block| {
+                let Selected { vocabulary, feature_of, summary } = words.select();
+                said(&summary, report);
+                let mut kept = Kept::new(vocabulary, self.plan())?;
+                terms.finish()?.consume(|block| {
                     for bag in 0..block.len() {
-                        kept.bag(block.entries(bag), &words.feature_of)?;
+                        kept.bag(block.entries(bag), &feature_of)?;
                     }
                     Ok(())
                 })?;
@@ -211,9 +223,15 @@ impl Input<'_> {
         }
         let Words { mut vocabulary, spread, counts } = counts;
         let counts = counts.finish()?;
-        let selection = Selection::of(&spread, counts.len(), least, share, args.max_words);
+        let limits = TextOptions {
+            min_count: Some(least),
+            max_share: share,
+            max_words: args.max_words,
+            ..TextOptions::default()
+        };
+        let selection = Selection::of(&spread, counts.len(), &limits);
         let mut feature_of = vec![None; spread.len()];
-        selection.kept.iter().enumerate().for_each(|(new, &old)| feature_of[old] = Some(new));
+        selection.kept.iter().zip(0u32..).for_each(|(&old, new)| feature_of[old] = Some(new));
         let words = selection.kept.iter().filter_map(|&word| vocabulary.get_mut(word).map(std::mem::take));
         let mut kept = Kept::new(words.collect(), self.plan())?;
         let mut entries = Vec::new();
@@ -243,7 +261,7 @@ impl Input<'_> {
         let tokenizer =
             Tokenizer::new(options).map_err(|error| Failure::new(error, "fit the model again"))?;
         let known = Vocabulary::new(vocabulary, &tokenizer);
-        let all: Vec<_> = (0..vocabulary.len()).map(Some).collect();
+        let all: Vec<_> = (0u32..).take(vocabulary.len()).map(Some).collect();
         let mut kept = Kept::new(vocabulary.to_vec(), self.plan())?;
         let (mut entries, mut feature_of) = (Vec::new(), Vec::new());
         let read = self.visit(report, |item| {
@@ -255,8 +273,8 @@ impl Input<'_> {
                     entries.push(entry(document, tokens as f64));
                 }
                 Item::Vocabulary(words) => {
-                    let place: HashMap<&str, usize> =
-                        vocabulary.iter().enumerate().map(|(place, word)| (word.as_str(), place)).collect();
+                    let place: HashMap<&str, u32> =
+                        vocabulary.iter().map(String::as_str).zip(0u32..).collect();
                     feature_of = words.iter().map(|word| place.get(word.as_str()).copied()).collect();
                 }
                 Item::Bag(bag) => {
@@ -317,10 +335,11 @@ impl<T: Real + Storable> Kept<T> {
     fn bag<C: countgrid_counts::Count>(
         &mut self,
         terms: impl Iterator<Item = (usize, C)>,
-        feature_of: &[Option<usize>],
+        feature_of: &[Option<u32>],
     ) -> Result<&[(usize, f64)], Failure> {
         self.bag.clear();
-        self.bag.extend(terms.filter_map(|(term, count)| Some(((*feature_of.get(term)?)?, count.to_real()))));
+        let feature = |term| Some((*feature_of.get(term)?)? as usize);
+        self.bag.extend(terms.filter_map(|(term, count)| Some((feature(term)?, count.to_real()))));
         self.bag.sort_unstable_by_key(|&(feature, _)| feature);
         self.tokens += self.bag.iter().fold(0.0, |sum, (_, count)| sum + count);
         self.placed += usize::from(!self.bag.is_empty());
@@ -349,21 +368,20 @@ impl<T: Real + Storable> Kept<T> {
     }
 }
 
-fn said(words: &crate::counter::Counted, report: &Report) {
-    let selection = &words.selection;
+fn said(words: &countgrid_text::Summary, report: &Report) {
     report.event(
         "text",
         format_args!(
             "{} tokens of {} different words; left out {} rare, {} common, {} beyond --max-words",
             thousands(words.tokens),
-            thousands(words.feature_of.len()),
-            thousands(selection.rare),
-            thousands(selection.common),
-            thousands(selection.surplus)
+            thousands(words.words),
+            thousands(words.rare),
+            thousands(words.common),
+            thousands(words.surplus)
         ),
         json!({
-            "tokens": words.tokens, "words": words.feature_of.len(), "rare": selection.rare,
-            "common": selection.common, "surplus": selection.surplus,
+            "tokens": words.tokens, "words": words.words, "rare": words.rare, "common": words.common,
+            "surplus": words.surplus,
         }),
     );
 }

@@ -7,7 +7,6 @@ mod args;
 mod blockwise;
 mod command;
 mod corpus;
-mod counter;
 mod failure;
 mod fit;
 mod interrupt;

@@ -1,8 +1,8 @@
 //! Text to bags of words.
 //!
 //! A document becomes a *bag*: how often it uses each word of a vocabulary, the order forgotten.
-//! [`Tokenizer`] says what a word is, [`bags`] reads a whole collection and selects the vocabulary, and
-//! [`Vocabulary`] counts a new document against a vocabulary that exists already.
+//! [`Tokenizer`] says what a word is, [`bags`] reads a whole collection and selects the vocabulary, [`Counter`]
+//! does so one document at a time, and [`Vocabulary`] counts a new document against a vocabulary that exists already.
 //!
 //! ```
 //! use countgrid_text::{TextOptions, bags};
@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod bags;
+mod counter;
 mod error;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -30,9 +31,11 @@ mod tokenizer;
 mod vocabulary;
 
 pub use crate::{
-    bags::{Summary, WordBags, bags},
+    bags::{WordBags, bags},
+    counter::{Counter, Selected, Summary},
     error::TextError,
     options::{StopWords, TextOptions},
+    select::Selection,
     tokenizer::Tokenizer,
     vocabulary::Vocabulary,
 };
