@@ -1,6 +1,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::error::ReadError;
+
 /// One text, and where it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
@@ -42,3 +44,15 @@ pub(crate) fn beginning(text: &str, characters: usize) -> String {
 
 /// Characters of a title made from the text.
 pub(crate) const TITLE: usize = 80;
+
+/// The documents that a reader hands over, all of them.
+pub(crate) fn collected<R>(
+    each: impl FnOnce(&mut dyn FnMut(Document) -> Result<(), ReadError>) -> Result<R, ReadError>,
+) -> Result<Vec<Document>, ReadError> {
+    let mut documents = Vec::new();
+    each(&mut |document| {
+        documents.push(document);
+        Ok(())
+    })?;
+    Ok(documents)
+}

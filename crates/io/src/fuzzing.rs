@@ -11,7 +11,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::columns::Columns;
-use crate::document::Document;
+use crate::document::{Document, collected};
 use crate::docword::{self, Counts};
 use crate::error::{Problem, ReadError};
 use crate::source::{Budget, Limits, Source};
@@ -28,10 +28,12 @@ const LIMITS: Limits = Limits { record_bytes: 1 << 10, total_bytes: 1 << 16 };
 pub fn table(data: &[u8]) -> bool {
     let Some((&kind, bytes)) = data.split_first() else { return false };
     let table = [Table::Comma, Table::Semicolon, Table::Tab][usize::from(kind) % 3];
-    let read =
-        |bytes: &[u8]| tables::read(bytes, &Arc::from(Path::new(FILE)), table, &Columns::default(), &LIMITS);
+    let file = Arc::from(Path::new(FILE));
+    let read = |bytes: &[u8]| {
+        collected(|visit| tables::each(bytes, &file, table, &Columns::default(), &LIMITS, visit))
+    };
     let documents = match read(bytes) {
-        Ok((documents, _)) => documents,
+        Ok(documents) => documents,
         Err(error) => return refused(&error, bytes),
     };
     check(&documents, bytes);
@@ -53,7 +55,7 @@ pub fn table(data: &[u8]) -> bool {
         return true;
     }
     match read(&again) {
-        Ok((found, _)) => assert_eq!(texts(&found), texts(&documents)),
+        Ok(found) => assert_eq!(texts(&found), texts(&documents)),
         // Quotes are twice as long as they were.
         Err(error) => assert!(matches!(error.problem(), Problem::TooLong { .. }), "{error}"),
     }
@@ -65,9 +67,11 @@ pub fn table(data: &[u8]) -> bool {
 /// # Panics
 /// If a promise is broken.
 pub fn jsonl(data: &[u8]) -> bool {
-    let read = |bytes: &[u8]| jsonl::read(bytes, &Arc::from(Path::new(FILE)), &Columns::default(), &LIMITS);
+    let file = Arc::from(Path::new(FILE));
+    let read =
+        |bytes: &[u8]| collected(|visit| jsonl::each(bytes, &file, &Columns::default(), &LIMITS, visit));
     let documents = match read(data) {
-        Ok((documents, _)) => documents,
+        Ok(documents) => documents,
         Err(error) => return refused(&error, data),
     };
     check(&documents, data);
@@ -77,7 +81,7 @@ pub fn jsonl(data: &[u8]) -> bool {
     };
     let again = documents.iter().map(line).collect::<Vec<_>>().join("\n");
     match read(again.as_bytes()) {
-        Ok((found, _)) => {
+        Ok(found) => {
             let plain = |documents: &[Document]| -> Vec<_> {
                 let fields = |d: &Document| (d.id.clone(), d.label.clone(), d.text.clone());
                 documents.iter().map(fields).collect()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use crate::columns::{Columns, Named, Roles};
-use crate::document::{Document, TITLE, beginning};
+use crate::document::{Document, TITLE, beginning, collected};
 use crate::error::{Problem, ReadError, excerpt};
 use crate::source::{Limits, Lines};
 
@@ -35,23 +35,8 @@ pub fn read_json_lines(
     file: impl AsRef<Path>,
     columns: &Columns,
 ) -> Result<Vec<Document>, ReadError> {
-    let (documents, _) = read(reader, &Arc::from(file.as_ref()), columns, &Limits::default())?;
-    Ok(documents)
-}
-
-/// The documents, and the columns they were read from.
-pub(crate) fn read(
-    reader: impl BufRead,
-    file: &Arc<Path>,
-    columns: &Columns,
-    limits: &Limits,
-) -> Result<(Vec<Document>, Named), ReadError> {
-    let mut documents = Vec::new();
-    let columns = each(reader, file, columns, limits, &mut |document| {
-        documents.push(document);
-        Ok::<_, ReadError>(())
-    })?;
-    Ok((documents, columns))
+    let file = Arc::from(file.as_ref());
+    collected(|visit| each(reader, &file, columns, &Limits::default(), visit))
 }
 
 /// Hands over one document after the other; returns the columns they were read from.

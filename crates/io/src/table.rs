@@ -7,7 +7,7 @@ use std::sync::Arc;
 use csv_core::ReadRecordResult;
 
 use crate::columns::{Columns, Named, Roles};
-use crate::document::{Document, TITLE, beginning};
+use crate::document::{Document, TITLE, beginning, collected};
 use crate::error::{Problem, ReadError};
 use crate::source::{Limits, Lines};
 
@@ -56,24 +56,8 @@ pub fn read_table(
     table: Table,
     columns: &Columns,
 ) -> Result<Vec<Document>, ReadError> {
-    let (documents, _) = read(reader, &Arc::from(file.as_ref()), table, columns, &Limits::default())?;
-    Ok(documents)
-}
-
-/// The documents, and the columns they were read from.
-pub(crate) fn read(
-    reader: impl BufRead,
-    file: &Arc<Path>,
-    table: Table,
-    columns: &Columns,
-    limits: &Limits,
-) -> Result<(Vec<Document>, Named), ReadError> {
-    let mut documents = Vec::new();
-    let columns = each(reader, file, table, columns, limits, &mut |document| {
-        documents.push(document);
-        Ok::<_, ReadError>(())
-    })?;
-    Ok((documents, columns))
+    let file = Arc::from(file.as_ref());
+    collected(|visit| each(reader, &file, table, columns, &Limits::default(), visit))
 }
 
 /// Hands over one document after the other; returns the columns they were read from.
