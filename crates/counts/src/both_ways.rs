@@ -60,7 +60,6 @@ impl<C: Count> Bags for BothWays<C> {
     }
     #[inline]
     fn column(&self, feature: usize) -> Option<(&[u32], &[C])> {
-        let &[start, end, ..] = self.columns.offsets().get(feature..)? else { return None };
-        Some((self.columns.indices().get(start..end)?, self.columns.counts().get(start..end)?))
+        (feature < self.columns.len()).then(|| self.columns.as_view().parts(feature))
     }
 }

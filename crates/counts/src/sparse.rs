@@ -93,8 +93,9 @@ impl<'a, C: Count> Csr<'a, C> {
         SparseEntries::new(indices, counts)
     }
 
+    /// Features and counts of a bag; of one out of range, none.
     #[inline]
-    fn parts(&self, bag: usize) -> (&'a [u32], &'a [C]) {
+    pub(crate) fn parts(&self, bag: usize) -> (&'a [u32], &'a [C]) {
         let range = match self.offsets.get(bag..) {
             Some(&[start, end, ..]) => start..end,
             _ => 0..0,
