@@ -17,12 +17,12 @@ use crate::{
 /// What inference needs of a grid: `log h` of every feature at every window and `log p` of every
 /// location, packed so that neighbouring windows lie together.
 ///
-/// One table, `log_histograms`, of shape `[tile][1 + feature][lane]`: row 0 of a tile is the log prior of
+/// A table `log_histograms` of shape `[tile][1 + feature][lane]`: row 0 of a tile is the log prior of
 /// its windows, row `1 + z` their log probability of feature `z`. Histograms and prior are floored at
 /// [`Real::FLOOR`] before the logarithm, so that a feature that a window does not know costs every
-/// such window the same and a posterior is never undefined. Padding lanes have prior `-inf`. From four tiles on
-/// the table ends with tiles of bounds: each of their lanes has the largest entry of every row of one tile, and so
-/// tells without scoring that tile which bags have no place there.
+/// such window the same and a posterior is never undefined. Padding lanes have prior `-inf`. A table
+/// `bounds` of shape `[group][1 + feature][lane]` has the largest entry of every row of one tile in each lane, and so
+/// tells without scoring that tile which bags have no place there; with fewer than four tiles it is empty.
 ///
 /// Made from a [`Grid`] on a host, then constant: on a microcontroller the storage is `&'static [f32]`.
 ///
@@ -60,7 +60,7 @@ use crate::{
 pub struct LogHistograms<T, S, const D: usize> {
     shape: Shape<D>,
     tiles: Tiles<D>,
-    layout: [Table; 1],
+    layout: [Table; 2],
     storage: S, // of length `shape.histograms_len()`
     scalar: PhantomData<T>,
 }
@@ -101,8 +101,8 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
 
     pub(crate) fn unchecked(shape: Shape<D>, storage: S) -> Self {
         let tiles = shape.tiles::<T>();
-        let rows = tiles.count() * (shape.features() + 1);
-        let layout = [Table { name: "log_histograms", rows, columns: T::LANES }];
+        let table = |name, tiles| Table { name, rows: tiles * (shape.features() + 1), columns: T::LANES };
+        let layout = [table("log_histograms", tiles.count()), table("bounds", tiles.bounds())];
         Self { shape, tiles, layout, storage, scalar: PhantomData }
     }
 

@@ -2,7 +2,7 @@
 //! feature, and sharing work among threads: none of them changes a bit.
 
 use countgrid_counts::{Bags, BothWays, CsrBuf};
-use countgrid_em::{Anneal, Fit, Learn, Tables};
+use countgrid_em::{Anneal, Fit, Learn, Tables, TablesExt};
 use countgrid_grid::{Cut, Grid, Learner, Options, Shape, Statistics};
 use countgrid_math::Real;
 use countgrid_torus::{Torus, Windows};
@@ -73,6 +73,7 @@ impl<const D: usize> Problem<D> {
             bits.extend(statistics.buffer().iter().map(|&x| x.to_f64().to_bits()));
             learner.maximization(&mut statistics).unwrap();
             bits.extend(learner.grid().buffer().iter().map(|&x| x.to_f64().to_bits()));
+            assert_eq!(learner.histograms().check_layout(), Ok(())); // bounds are a table too
             bits.extend(learner.histograms().buffer().iter().map(|&x| x.to_f64().to_bits()));
         }
         bits
