@@ -21,6 +21,16 @@ fn definition<const D: usize>(windows: &Windows<D>, table: &[i64]) {
     assert_eq!(spread(windows, table, -7), by_definition(cells, table, |i| windows.starts_over(i).collect()));
 }
 
+/// Every side, so every way in which digits of a side can fall: terms were once lost from 32 on.
+#[test]
+fn every_side_of_a_circle() {
+    let cells = 80usize;
+    let table: Vec<i64> = (0..cells).map(|k| (k * k * 7919 % 1009) as i64 - 500).collect();
+    for side in 1..=cells {
+        definition(&Windows::new(Torus::new([cells]).unwrap(), [side]).unwrap(), &table);
+    }
+}
+
 fn dot(f: &[i64], g: &[i64]) -> i64 {
     f.iter().zip(g).map(|(f, g)| f * g).sum()
 }
