@@ -8,7 +8,7 @@ use countgrid_prefix::Way;
 use crate::{
     Cut, Grid, GridError, Shape,
     error::{long_enough, same_length},
-    estep::{Chunk, Heat, Outlook, Scored, peak},
+    estep::{Chunk, Heat, Outlook, Source, peak},
     mstep::{Deferred, sum_windows},
     parallel::{Rows, Split, each},
     tiles::Tiles,
@@ -180,7 +180,7 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
         let mut outlook = Outlook::SHARP;
         let (mut first, end) = (range.start, range.end);
         while first < end {
-            let chunk = Chunk::new(self.scored(bags, first), end - first, heat, &mut outlook, scratch);
+            let chunk = Chunk::new(self.source(bags, first), end - first, heat, true, &mut outlook, scratch);
             for bag in 0..chunk.bags {
                 let placed = chunk.placed(bag).ok_or(GridError::Overflow { bag: first + bag })?;
                 visit(first + bag, &Posterior { chunk: &chunk, tiles: &self.tiles, bag, placed });
@@ -191,8 +191,8 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
     }
 
     /// What an E-step on the bags from `first` on reads.
-    pub(crate) fn scored<'a, B: Bags>(&'a self, bags: &'a B, first: usize) -> Scored<'a, T, B, D> {
-        Scored { tiles: &self.tiles, table: self.packed(), rows: self.shape.features() + 1, bags, first }
+    pub(crate) fn source<'a, B: Bags>(&'a self, bags: &'a B, first: usize) -> Source<'a, T, B, D> {
+        Source { tiles: &self.tiles, table: self.packed(), rows: self.shape.features() + 1, bags, first }
     }
 
     pub(crate) fn same_features<B: Bags>(&self, bags: &B) -> Result<(), GridError> {
@@ -302,12 +302,13 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D>
         plane: impl Fn(&mut P) -> &[T] + Sync,
         scratch: &mut [T],
     ) {
+        /// For each share: few enough for the planes to stay in cache, and to threads many enough to be worth sharing.
         const GROUP: usize = 32;
         let (shape, tiles) = (&self.shape, &self.tiles);
         let (cells, rows) = (shape.cells(), shape.features() + 1);
         let (packed, bounds) = self.storage.as_mut().split_at_mut(shape.counts_len::<T>());
         let size = cells + countgrid_prefix::scratch_len(shape.windows());
-        let group = (scratch.len() / size).clamp(1, GROUP);
+        let group = (scratch.len() / size).clamp(1, GROUP * crate::parallel::shares());
         // The packed rows from `row` on, and the bounds of their tiles.
         let mut pack = |row: usize, count: usize, logs: &[T], stride: usize, padding: T| {
             let parts = (

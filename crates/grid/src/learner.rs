@@ -5,7 +5,7 @@ use countgrid_math::{Kernel, Real, dispatch, ln, sum};
 use crate::{
     Grid, GridError, LogHistograms, Options, Shape, Statistics,
     error::{long_enough, same_length},
-    estep::{Chunk, Heat, Outlook},
+    estep::{Chunk, Heat},
     mstep::{Deferred, Planes, pass},
     parallel::Rows,
 };
@@ -172,11 +172,8 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, B: Bags, const D: usize> Fit<B> for Le
             if first >= bags.len() {
                 break Ok(());
             }
-            let scored = self.histograms.scored(bags, first);
-            if !self.options.prune {
-                outlook = Outlook::FLAT;
-            }
-            let chunk = Chunk::new(scored, bags.len() - first, heat, &mut outlook, scratch);
+            let (source, prune) = (self.histograms.source(bags, first), self.options.prune);
+            let chunk = Chunk::new(source, bags.len() - first, heat, prune, &mut outlook, scratch);
             let size = chunk.bags;
             let (mut sums, mut overflow) = ([free_energy, entropy, tokens], None);
             for bag in 0..size {
@@ -198,7 +195,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, B: Bags, const D: usize> Fit<B> for Le
                 break Err(GridError::Overflow { bag });
             }
             [free_energy, entropy, tokens] = sums;
-            chunk.accumulate(scored, counts);
+            chunk.accumulate(source, counts);
             first += size;
         };
         totals[0] += T::from_f64(entropy);

@@ -98,9 +98,10 @@ impl<const D: usize> Problem<D> {
         #[cfg(feature = "rayon")]
         for threads in [1, 2, 3, 7] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            for chunk in [1, 200] {
+            for (chunk, prune) in [(1, true), (200, true), (200, false)] {
+                let options = Options { prune, ..options };
                 let found = pool.install(|| self.bits::<T, _>(&both, options, beta, chunk));
-                prop_assert!(found == plain, "{threads} threads, chunk {chunk}");
+                prop_assert!(found == plain, "{threads} threads, chunk {chunk} {prune}");
             }
         }
         Ok(())

@@ -1,0 +1,156 @@
+//! From scores to posteriors: `q ∝ exp(β (s - best))`, with what normalises them.
+
+use countgrid_math::{Kernel, Real, dispatch, exp};
+
+use super::{
+    Heat,
+    blocks::{Alike, Blocks, Lists, QUAD, whole},
+    score::fold,
+};
+use crate::parallel::{Rows, each};
+
+/// For every bag its best score, and of the posterior the mass and `Σ e (s - best)`.
+pub(super) struct Sums<'a, T> {
+    pub(super) best: &'a mut [T],
+    pub(super) mass: &'a mut [T],
+    pub(super) tilt: &'a mut [T],
+}
+
+impl<T: Real> Sums<'_, T> {
+    /// Blocks in lists. Returns how many are alive.
+    pub(super) fn of_lists(&mut self, mut blocks: Blocks<'_, T>, starts: &[T], heat: Heat<T>) -> usize {
+        let Self { best, mass, tilt } = self;
+        best.fill(T::neg_infinity());
+        for (&peak, &owner) in blocks.peaks.iter().zip(&*blocks.owners) {
+            if let Some(best) = best.get_mut(whole(owner)) {
+                *best = if peak > *best { peak } else { *best };
+            }
+        }
+        let best = &**best;
+        each(starts.len(), Lists::new(blocks.reborrow(), starts), |_, part| {
+            dispatch(Listed { blocks: part.blocks, best, heat });
+        });
+        mass.fill(T::zero());
+        tilt.fill(T::zero());
+        let mut alive = 0;
+        for ((&block_mass, &block_tilt), &owner) in
+            blocks.peaks.iter().zip(&*blocks.tilts).zip(&*blocks.owners)
+        {
+            if let (Some(mass), Some(tilt)) = (mass.get_mut(whole(owner)), tilt.get_mut(whole(owner))) {
+                *mass += block_mass;
+                *tilt += block_tilt;
+                alive += usize::from(block_mass > T::zero());
+            }
+        }
+        alive
+    }
+
+    /// Blocks of every bag in every tile. Returns how many are alive.
+    pub(super) fn of_quads(&mut self, mut blocks: Blocks<'_, T>, tiles: usize, heat: Heat<T>) -> usize {
+        let (bags, larger) = (self.best.len(), |a, b| if b > a { b } else { a });
+        over_tiles(blocks.peaks, self.best, T::neg_infinity(), larger);
+        let best = &*self.best;
+        each(tiles.div_ceil(QUAD), Alike { blocks: blocks.reborrow(), size: QUAD * bags }, |_, part| {
+            dispatch(Dense { blocks: part.blocks, best, heat });
+        });
+        over_tiles(blocks.peaks, self.mass, T::zero(), |sum, x| sum + x);
+        over_tiles(blocks.tilts, self.tilt, T::zero(), |sum, x| sum + x);
+        dispatch(Alive(blocks.peaks))
+    }
+}
+
+/// `exp(β (s - best))` of a block, its sum and `Σ e (s - best)`; zeros if no window is alive.
+#[inline(always)]
+fn exponential<T: Real>(scores: &mut [T], peak: &mut T, tilt: &mut T, best: T, heat: Heat<T>) {
+    if !heat.is_alive(*peak, best) {
+        (*peak, *tilt) = (T::zero(), T::zero());
+        return;
+    }
+    let (mut e, mut tilted) = (T::lanes(), T::lanes());
+    for (e, &s) in e.as_mut().iter_mut().zip(&*scores) {
+        // exp before the choice: a loop without branches is a loop of vectors.
+        let power = exp(heat.beta * (s - best));
+        *e = if heat.is_alive(s, best) { power } else { T::zero() };
+    }
+    for ((tilted, &e), &s) in tilted.as_mut().iter_mut().zip(e.as_ref()).zip(&*scores) {
+        *tilted = if e > T::zero() { e * (s - best) } else { T::zero() };
+    }
+    scores.copy_from_slice(e.as_ref());
+    (*peak, *tilt) = (fold::<T>(e, |a, b| a + b), fold::<T>(tilted, |a, b| a + b));
+}
+
+/// Blocks with owners.
+struct Listed<'a, T> {
+    blocks: Blocks<'a, T>,
+    best: &'a [T], // [bag]
+    heat: Heat<T>,
+}
+
+impl<T: Real> Kernel for Listed<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Blocks { scores, peaks, tilts, owners } = self.blocks;
+        let blocks = scores.chunks_exact_mut(T::LANES).zip(peaks).zip(tilts).zip(&*owners);
+        for (((scores, peak), tilt), &owner) in blocks {
+            let best = self.best.get(whole(owner)).copied().unwrap_or(T::neg_infinity());
+            exponential(scores, peak, tilt, best, self.heat);
+        }
+    }
+}
+
+/// Blocks of all bags in a quad.
+struct Dense<'a, T> {
+    blocks: Blocks<'a, T>,
+    best: &'a [T], // [bag]
+    heat: Heat<T>,
+}
+
+impl<T: Real> Kernel for Dense<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let width = self.blocks.len() / self.best.len().max(1);
+        let Blocks { scores, peaks, tilts, .. } = self.blocks;
+        let rows = peaks.chunks_exact_mut(width).zip(tilts.chunks_exact_mut(width));
+        let rows = scores.chunks_exact_mut(width * T::LANES).zip(rows).zip(self.best);
+        for ((scores, (peaks, tilts)), &best) in rows {
+            for ((scores, peak), tilt) in scores.chunks_exact_mut(T::LANES).zip(peaks).zip(tilts) {
+                exponential(scores, peak, tilt, best, self.heat);
+            }
+        }
+    }
+}
+
+/// Joins for every bag a value of each of its blocks, in the order of tiles.
+fn over_tiles<T: Real>(values: &[T], totals: &mut [T], start: T, join: impl Fn(T, T) -> T + Sync) {
+    /// Bags at a time.
+    const STRIPE: usize = 256;
+    let bags = totals.len();
+    each(bags.div_ceil(STRIPE), Rows::new(totals, STRIPE), |stripe, totals| {
+        let (first, totals) = (stripe * STRIPE, totals.table);
+        totals.fill(start);
+        for quad in values.chunks(QUAD * bags) {
+            let width = quad.len() / bags;
+            let rows = quad.get(first * width..).unwrap_or_default().chunks_exact(width);
+            for (total, values) in totals.iter_mut().zip(rows) {
+                *total = values.iter().fold(*total, |total, &x| join(total, x));
+            }
+        }
+    });
+}
+
+/// Counts blocks with a posterior.
+struct Alive<'a, T>(&'a [T]);
+
+impl<T: Real> Kernel for Alive<'_, T> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run(self) -> usize {
+        let count = |masses: &[T]| masses.iter().fold(0u32, |sum, &mass| sum + u32::from(mass > T::zero()));
+        self.0.chunks(1 << 16).map(|masses| count(masses) as usize).sum()
+    }
+}

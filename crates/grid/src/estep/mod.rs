@@ -1,0 +1,380 @@
+//! The E-step on a chunk of bags: score windows, normalise, add to the windows' counts.
+//!
+//! A block is a bag in a tile. Only blocks that hold a window within the cut of the bag's best have a posterior;
+//! leaving the others out changes no bit of any result. A chunk finds them in one of three ways:
+//!
+//! - while posteriors are flat it scores every block, and keeps them all ([`score`]);
+//! - once they are sharp, bounds tell which blocks to score ([`candidates`]);
+//! - without bounds it scores every block, and keeps those that a running maximum lets pass ([`running`]).
+//!
+//! There is never a bags-by-cells matrix, only blocks and, for bounds, bags by tiles, in the caller's scratch. Tiles
+//! are the outer loop of every step, bags the middle, a bag's counts the inner, so that a tile of the table stays
+//! in cache and a block in registers; and tiles are what threads share out.
+
+mod accumulate;
+mod blocks;
+mod candidates;
+mod exponential;
+mod running;
+mod score;
+
+use countgrid_counts::Bags;
+use countgrid_math::{Real, dispatch, ln};
+
+use self::{
+    accumulate::Found,
+    blocks::{Alike, Blocks, Lists, QUAD, take, whole},
+    candidates::Candidates,
+    exponential::Sums,
+    running::{Groups, Room},
+    score::ScoreQuad,
+};
+use crate::{Cut, parallel::each, tiles::Tiles};
+
+pub(crate) use self::score::peak;
+
+/// The exponent of an annealed posterior `q ∝ exp(β s)`, and below which score it is zero.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heat<T> {
+    beta: T,
+    cut: T, // in units of β s
+}
+
+impl<T: Real> Heat<T> {
+    /// `β` in (0, 1]. What [`Cut::Rounding`] denies is at most `P exp(-cut) = u` of the evidence.
+    pub(crate) fn new(beta: T, cut: Cut, cells: usize) -> Self {
+        let cut = match cut {
+            Cut::Rounding => ln(T::from_f64(cells as f64)) - ln(T::UNIT_ROUNDOFF),
+            Cut::Nats(nats) => T::from_f64(nats),
+            Cut::Off => T::infinity(),
+        };
+        // Padding, at -inf, is never alive.
+        Self { beta, cut: if cut < T::max_value() { cut } else { T::max_value() } }
+    }
+
+    /// Whether a window of this score, or a tile of this bound, counts; never falls as the score rises.
+    #[inline(always)]
+    fn is_alive(&self, score: T, best: T) -> bool {
+        self.beta * (score - best) >= -self.cut
+    }
+}
+
+/// What normalising a bag's scores gave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Placed<T> {
+    /// `B_t`: the log evidence when `β = 1`.
+    pub(crate) bound: T,
+    /// Entropy of the posterior.
+    pub(crate) entropy: T,
+    mass: T,
+}
+
+/// What a chunk reads: a packed table, of `rows` rows a tile, and the bags from `first` on.
+#[derive(Debug)]
+pub(crate) struct Source<'a, T, B, const D: usize> {
+    pub(crate) tiles: &'a Tiles<D>,
+    pub(crate) table: &'a [T],
+    pub(crate) rows: usize,
+    pub(crate) bags: &'a B,
+    pub(crate) first: usize,
+}
+
+impl<T, B, const D: usize> Clone for Source<'_, T, B, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T, B, const D: usize> Copy for Source<'_, T, B, D> {}
+
+impl<'a, T: Real, B, const D: usize> Source<'a, T, B, D> {
+    /// Elements of a tile.
+    fn size(&self) -> usize {
+        self.rows * T::LANES
+    }
+
+    /// A tile's rows. The tiles of bounds come after the others.
+    fn tile(&self, tile: usize) -> &'a [T] {
+        self.table.get(tile * self.size()..(tile + 1) * self.size()).unwrap_or_default()
+    }
+}
+
+impl<'a, T: Real, B: Bags, const D: usize> Source<'a, T, B, D> {
+    /// Counts of a bag of the chunk.
+    #[inline(always)]
+    fn entries(&self, bag: usize) -> B::Entries<'a> {
+        self.bags.entries(self.first + bag)
+    }
+}
+
+/// How many blocks a bag has, as far as the chunks before tell. Decides in which way blocks are found and how a
+/// chunk is cut, so the speed, never a result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Outlook(f32);
+
+impl Outlook {
+    /// Posteriors that are spread over the whole grid.
+    pub(crate) const FLAT: Self = Self(f32::INFINITY);
+    /// Posteriors of a fitted grid.
+    pub(crate) const SHARP: Self = Self(1.5);
+
+    /// Whether to keep room for all blocks: half of them would be kept anyway.
+    fn is_flat(self, tiles: usize) -> bool {
+        self.0 > 0.5 * tiles as f32
+    }
+
+    /// Blocks to have room for a bag, if not for all.
+    fn blocks(self) -> usize {
+        (self.0 * 1.25) as usize + 1
+    }
+}
+
+/// Elements of scratch that bounds need for a bag: marks, its top tile and the scores there, and the sums.
+const fn bag_size<T: Real>(tiles: usize) -> usize {
+    tiles + 4 + T::LANES
+}
+
+/// Elements of scratch for so many bags that are alive everywhere.
+pub(crate) const fn scratch_len<T: Real>(tiles: usize, bags: usize) -> usize {
+    tiles + (bag_size::<T>(tiles) + Blocks::<T>::SIZE * tiles).saturating_mul(bags)
+}
+
+/// Blocks of a few bags: scores, then posteriors times the bag's mass.
+#[derive(Debug)]
+pub(crate) struct Chunk<'a, T> {
+    pub(crate) bags: usize,
+    heat: Heat<T>,
+    starts: Option<&'a [T]>, // [tile], a tile's first block; none if every bag has a block in every tile
+    spans: &'a mut [T],      // [feature][2], room for the entries of each that belong to the chunk; or empty
+    best: &'a mut [T],       // [bag]
+    mass: &'a mut [T],       // [bag]
+    tilt: &'a mut [T],       // [bag]
+    blocks: Blocks<'a, T>,
+}
+
+impl<'a, T: Real> Chunk<'a, T> {
+    /// Scores the bags from `source.first` on, at most `most` and as many as the scratch holds, and normalises
+    /// them. `scratch` holds at least [`scratch_len`]`(1)` elements, `most` is at least 1.
+    pub(crate) fn new<B: Bags, const D: usize>(
+        source: Source<'_, T, B, D>,
+        most: usize,
+        heat: Heat<T>,
+        prune: bool,
+        outlook: &mut Outlook,
+        scratch: &'a mut [T],
+    ) -> Self {
+        let tiles = source.tiles.count();
+        let bounds = source.tiles.bounds();
+        let flat = bounds == 0 || outlook.is_flat(tiles);
+        let (mut chunk, seen) = match (flat, prune) {
+            (true, _) => Self::with_all(source, most, heat, scratch),
+            (false, true) => Self::with_candidates(source, most, heat, *outlook, scratch),
+            (false, false) => Self::with_running(source, most, heat, *outlook, scratch),
+        };
+        let alive = chunk.normalise(tiles);
+        // Bounds let about half as many tiles again pass as are alive.
+        let seen = if flat { 1.5 * alive as f32 } else { seen as f32 };
+        *outlook = Outlook(seen / chunk.bags as f32);
+        if flat && 3 * alive <= chunk.blocks.len() {
+            chunk.spans = &mut []; // by bag only what is alive is added
+        }
+        chunk
+    }
+
+    /// Whole numbers up to this are exact in the float type.
+    fn exact() -> usize {
+        whole(T::one() / T::UNIT_ROUNDOFF)
+    }
+
+    /// Every bag in every tile. This and the next two return the scored chunk and how many blocks it needed room for.
+    fn with_all<B: Bags, const D: usize>(
+        source: Source<'_, T, B, D>,
+        most: usize,
+        heat: Heat<T>,
+        mut scratch: &'a mut [T],
+    ) -> (Self, usize) {
+        let (tiles, features) = (source.tiles.count(), source.rows - 1);
+        // Counts by feature pay if many bags share a reading of them, so not in a small scratch.
+        let by_feature = source.bags.column(0).is_some() && source.bags.len() <= Self::exact();
+        let spare = scratch.len().saturating_sub(scratch_len::<T>(tiles, 32.min(most)));
+        let spans = if by_feature && spare >= 2 * features { 2 * features } else { 0 };
+        let spans = take(&mut scratch, spans);
+        let bags = (scratch.len() / (3 + tiles * Blocks::<T>::DENSE_SIZE)).clamp(1, most);
+        let bags = most.div_ceil(most.div_ceil(bags)); // chunks of one size
+        let [best, mass, tilt] = [(); 3].map(|()| take(&mut scratch, bags));
+        let mut blocks = Blocks::take(&mut scratch, tiles * bags, false);
+        let parts = Alike { blocks: blocks.reborrow(), size: QUAD * bags };
+        each(tiles.div_ceil(QUAD), parts, |quad, part| {
+            dispatch(ScoreQuad { source, tile: quad * QUAD, bags, blocks: part.blocks });
+        });
+        let seen = blocks.len();
+        (Self { bags, heat, starts: None, spans, best, mass, tilt, blocks }, seen)
+    }
+
+    /// Bags in tiles whose bounds let them pass.
+    fn with_candidates<B: Bags, const D: usize>(
+        source: Source<'_, T, B, D>,
+        most: usize,
+        heat: Heat<T>,
+        outlook: Outlook,
+        mut scratch: &'a mut [T],
+    ) -> (Self, usize) {
+        let tiles = source.tiles.count();
+        let starts = take(&mut scratch, tiles);
+        let size = bag_size::<T>(tiles) + outlook.blocks() * Blocks::<T>::SIZE;
+        let stride = (scratch.len() / size).min(Self::exact() / tiles.max(1)).clamp(1, most);
+        let [tops, best, mass, tilt] = [(); 4].map(|()| take(&mut scratch, stride));
+        let (marks, top_scores) = (take(&mut scratch, stride * tiles), take(&mut scratch, stride * T::LANES));
+        let mut candidates = Candidates { marks, stride, tops, best: &mut *best, top_scores };
+        let capacity = (scratch.len() / Blocks::<T>::SIZE).min(Self::exact());
+        let (bags, blocks) = candidates.find(source, heat, capacity, starts);
+        let mut blocks = Blocks::take(&mut scratch, blocks, true);
+        each(tiles, Lists::new(blocks.reborrow(), starts), |tile, part| {
+            candidates.score(source, tile, part.blocks);
+        });
+        let [best, mass, tilt] = [best, mass, tilt].map(|sums| &mut sums[..bags]);
+        let seen = blocks.len();
+        (Self { bags, heat, starts: Some(starts), spans: &mut [], best, mass, tilt, blocks }, seen)
+    }
+
+    /// Bags in tiles that are within the cut of the best score.
+    fn with_running<B: Bags, const D: usize>(
+        source: Source<'_, T, B, D>,
+        most: usize,
+        heat: Heat<T>,
+        outlook: Outlook,
+        mut scratch: &'a mut [T],
+    ) -> (Self, usize) {
+        let tiles = source.tiles.count();
+        let many = scratch.len() >= scratch_len::<T>(tiles, 32);
+        let groups = if many { Groups::new(tiles) } else { Groups::one(tiles) };
+        let starts = take(&mut scratch, tiles);
+        let used = take(&mut scratch, groups.count);
+        // Every group's first tiles let more pass than its last.
+        let blocks = groups.count * (1 + outlook.blocks());
+        let size = groups.count + 2 + blocks * Blocks::<T>::SIZE;
+        let stride = (scratch.len() / size).min(Self::exact() / tiles.max(1)).clamp(1, most);
+        let best = take(&mut scratch, groups.count * stride);
+        let [mass, tilt] = [(); 2].map(|()| take(&mut scratch, stride));
+        let spare = Blocks::take(&mut scratch, groups.count * stride, true);
+        let capacity = (scratch.len() / Blocks::<T>::SIZE).min(Self::exact()) / groups.count;
+        let blocks = Blocks::take(&mut scratch, capacity * groups.count, true);
+        let mut room = Room { best, used, spare, blocks };
+        let (bags, kept, seen) = room.score(source, heat, groups, starts);
+        let Room { best, blocks, .. } = room;
+        let (blocks, _) = blocks.split_at(kept);
+        let [best, mass, tilt] = [best, mass, tilt].map(|sums| &mut sums[..bags]);
+        (Self { bags, heat, starts: Some(starts), spans: &mut [], best, mass, tilt, blocks }, seen)
+    }
+
+    /// From scores to posteriors. Returns how many blocks have one.
+    fn normalise(&mut self, tiles: usize) -> usize {
+        let Self { heat, starts, best, mass, tilt, blocks, .. } = self;
+        let mut sums = Sums { best, mass, tilt };
+        match starts {
+            Some(starts) => sums.of_lists(blocks.reborrow(), starts, *heat),
+            None => sums.of_quads(blocks.reborrow(), tiles, *heat),
+        }
+    }
+
+    /// What normalising gave for a bag. `None` if its counts overflow the float type.
+    pub(crate) fn placed(&self, bag: usize) -> Option<Placed<T>> {
+        let (&best, &mass, &tilt) = (self.best.get(bag)?, self.mass.get(bag)?, self.tilt.get(bag)?);
+        if !best.is_finite() {
+            return None;
+        }
+        // Both sums are over exp(β (s - best)); the tilt has (s - best) in every term.
+        let (mean, beta) = (tilt / mass, self.heat.beta);
+        let entropy = ln(mass) - beta * mean;
+        let entropy = if entropy > T::zero() { entropy } else { T::zero() };
+        // At β = 1 the means cancel: the bound is the log evidence.
+        let bound = if beta == T::one() { best + ln(mass) } else { best + mean + entropy };
+        Some(Placed { bound, entropy, mass })
+    }
+
+    /// A bag's posterior in a tile, times the mass by which to divide it, unless it is zero there altogether.
+    pub(crate) fn alive(&self, tile: usize, bag: usize, placed: &Placed<T>) -> Option<(&[T], T)> {
+        let block = match self.starts {
+            Some(starts) => {
+                let start = whole(*starts.get(tile)?);
+                let end = starts.get(tile + 1).map_or(self.blocks.len(), |&end| whole(end));
+                let owners = self.blocks.owners.get(start..end)?;
+                start + owners.binary_search_by(|&owner| whole(owner).cmp(&bag)).ok()?
+            }
+            None => {
+                let first = tile / QUAD * QUAD;
+                let width = (self.blocks.len() / self.bags - first).min(QUAD);
+                first * self.bags + bag * width + tile - first
+            }
+        };
+        let alive = *self.blocks.peaks.get(block)? > T::zero();
+        alive
+            .then(|| self.blocks.scores.get(block * T::LANES..(block + 1) * T::LANES))?
+            .map(|q| (q, placed.mass))
+    }
+
+    /// `F_kz += q_tk c_tz` and `m_k += q_tk`.
+    pub(crate) fn accumulate<B: Bags, const D: usize>(self, source: Source<'_, T, B, D>, sums: &mut [T]) {
+        let Self { starts, spans, mass, blocks, .. } = self;
+        let found = Found { blocks, mass, starts: starts.unwrap_or_default(), spans };
+        match starts {
+            Some(_) => found.lists(source, sums),
+            None => found.quads(source, sums),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::{vec, vec::Vec};
+
+    use countgrid_counts::Dense;
+    use countgrid_torus::{Torus, Windows};
+
+    use super::*;
+    use crate::{Grid, LogHistograms, Shape};
+
+    /// Each of 64 cells in a circle has a feature of its own, and windows are single cells.
+    #[test]
+    fn only_tiles_that_may_be_alive_are_scored() {
+        let cells = 64;
+        let shape = Shape::new(Windows::new(Torus::new([cells]).unwrap(), [1]).unwrap(), cells).unwrap();
+        let entry = |z: usize, k: usize| if z == k { 0.5f32 } else { 0.5 / (cells - 1) as f32 };
+        let mut tables: Vec<f32> = (0..cells * cells).map(|i| entry(i / cells, i % cells)).collect();
+        tables.extend(vec![1.0 / cells as f32; cells]);
+        let grid = Grid::new(shape, tables).unwrap();
+        let mut scratch = vec![0.0; shape.scratch_len::<f32>(cells)];
+        let packed = vec![0.0; shape.histograms_len::<f32>()];
+        let histograms = LogHistograms::pack(&grid, packed, &mut scratch).unwrap();
+        let counts: Vec<u8> = (0..cells * cells).map(|i| 9 * u8::from(i / cells == i % cells)).collect();
+        let bags = Dense::new(cells, &counts).unwrap();
+
+        let heat = Heat::new(1.0, Cut::Rounding, cells);
+        for prune in [true, false] {
+            let mut outlook = Outlook::SHARP;
+            let source = histograms.source(&bags, 0);
+            let chunk = Chunk::new(source, cells, heat, prune, &mut outlook, &mut scratch);
+            assert!(chunk.bags == cells || !prune, "room for all");
+            assert_eq!(chunk.blocks.len(), chunk.bags); // one tile each
+            assert!(!outlook.is_flat(4) || !prune);
+            for bag in 0..chunk.bags {
+                let placed = chunk.placed(bag).unwrap();
+                for tile in 0..4 {
+                    assert_eq!(chunk.alive(tile, bag, &placed).is_some(), tile == bag / 16);
+                }
+            }
+        }
+
+        let mut outlook = Outlook::FLAT;
+        let source = histograms.source(&bags, 0);
+        let chunk = Chunk::new(source, cells, heat, true, &mut outlook, &mut scratch);
+        assert_eq!(chunk.blocks.len(), 4 * chunk.bags); // all of them
+        assert!(!outlook.is_flat(4)); // and has learned better
+        for bag in 0..chunk.bags {
+            let placed = chunk.placed(bag).unwrap();
+            for tile in 0..4 {
+                assert_eq!(chunk.alive(tile, bag, &placed).is_some(), tile == bag / 16);
+            }
+        }
+    }
+}

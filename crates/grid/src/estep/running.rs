@@ -1,0 +1,168 @@
+//! Scores of all windows, of which only those stay that are within the cut of the best one so far.
+
+use countgrid_counts::Bags;
+use countgrid_math::{Kernel, Real, dispatch};
+
+use super::{
+    Heat, Source,
+    blocks::{Alike, Blocks, kept, starts_from_counts, whole},
+    score::{peak, score, warm},
+};
+use crate::parallel::{Rows, each, shares};
+
+/// Groups of consecutive tiles, each with a running maximum of its own, so that threads need not ask each other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Groups {
+    pub(super) count: usize,
+    tiles: usize, // of a group, even
+}
+
+impl Groups {
+    /// A single one.
+    pub(super) fn one(tiles: usize) -> Self {
+        Self { count: 1, tiles }
+    }
+
+    /// One for each thread.
+    pub(super) fn new(tiles: usize) -> Self {
+        let count = shares().div_ceil(8).min(tiles.div_ceil(2)).max(1);
+        let tiles_each = tiles.div_ceil(2).div_ceil(count) * 2;
+        Self { count: tiles.div_ceil(tiles_each), tiles: tiles_each }
+    }
+}
+
+/// Room for a chunk.
+pub(super) struct Room<'a, T> {
+    pub(super) best: &'a mut [T], // [group][bag]; the first row becomes the best scores
+    pub(super) used: &'a mut [T], // [group]
+    pub(super) spare: Blocks<'a, T>, // [group][bag]
+    pub(super) blocks: Blocks<'a, T>, // equally many of each group
+}
+
+impl<T: Real> Room<'_, T> {
+    /// Scores the bags, or fewer if the blocks that stay have no room. Returns bags, blocks, and how many blocks had
+    /// to have room; `starts` `[tile]` becomes the first block of every tile.
+    pub(super) fn score<B: Bags, const D: usize>(
+        &mut self,
+        source: Source<'_, T, B, D>,
+        heat: Heat<T>,
+        groups: Groups,
+        starts: &mut [T],
+    ) -> (usize, usize, usize) {
+        let stride = self.best.len() / groups.count;
+        let capacity = self.blocks.len() / groups.count;
+        let mut bags = stride;
+        loop {
+            self.best.fill(T::neg_infinity());
+            let blocks = (
+                Alike { blocks: self.blocks.reborrow(), size: capacity },
+                Alike { blocks: self.spare.reborrow(), size: stride },
+            );
+            let rows = (
+                Rows::new(&mut *self.best, stride),
+                Rows::new(&mut *starts, groups.tiles),
+                Rows::new(&mut *self.used, 1),
+            );
+            each(groups.count, (blocks, rows), |group, ((blocks, spare), (best, counts, used))| {
+                let (tile, best, counts) = (group * groups.tiles, &mut best.table[..bags], counts.table);
+                let (blocks, spare) = (blocks.blocks, spare.blocks);
+                let found = dispatch(ScoreRunning { source, tile, heat, best, counts, spare, blocks });
+                used.table.fill(kept(found));
+            });
+            if self.used.iter().all(|&used| whole(used) <= capacity) {
+                break;
+            }
+            bags = (bags / 2).max(1); // one bag fits, alive as it may be everywhere
+        }
+        let (best, others) = self.best.split_at_mut(stride);
+        for row in others.chunks_exact(stride) {
+            best.iter_mut().zip(row).for_each(|(best, &x)| *best = if x > *best { x } else { *best });
+        }
+        let seen = self.used.iter().map(|&used| whole(used)).max().unwrap_or(0) * groups.count;
+        self.compact(heat, groups, capacity, starts);
+        (bags, starts_from_counts(starts), seen)
+    }
+
+    /// Moves blocks to the front, without those that a later score has put below the cut.
+    fn compact(&mut self, heat: Heat<T>, groups: Groups, capacity: usize, counts: &mut [T]) {
+        let Blocks { scores, peaks, owners, .. } = &mut self.blocks;
+        let mut next = 0;
+        for (group, counts) in counts.chunks_mut(groups.tiles).enumerate() {
+            let mut block = group * capacity;
+            for count in counts {
+                let (first, end) = (next, block + whole(*count));
+                while block < end {
+                    let best = self.best.get(whole(owners[block])).copied().unwrap_or(T::infinity());
+                    if heat.is_alive(peaks[block], best) {
+                        scores.copy_within(block * T::LANES..(block + 1) * T::LANES, next * T::LANES);
+                        (peaks[next], owners[next]) = (peaks[block], owners[block]);
+                        next += 1;
+                    }
+                    block += 1;
+                }
+                *count = kept(next - first);
+            }
+        }
+    }
+}
+
+/// Scores all bags in the tiles of a group. Returns how many blocks stayed, or would have with more room.
+struct ScoreRunning<'a, T, B, const D: usize> {
+    source: Source<'a, T, B, D>,
+    tile: usize, // the first
+    heat: Heat<T>,
+    best: &'a mut [T],   // [bag]
+    counts: &'a mut [T], // [tile], blocks that stayed
+    spare: Blocks<'a, T>,
+    blocks: Blocks<'a, T>,
+}
+
+impl<T: Real, B: Bags, const D: usize> Kernel for ScoreRunning<'_, T, B, D> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run(mut self) -> usize {
+        let mut used = 0;
+        // Two tiles stay in cache together, and a bag's counts are read once for both.
+        for first in (0..self.counts.len()).step_by(2) {
+            let tile = self.tile + first;
+            let found = if self.counts.len() - first >= 2 {
+                self.score([self.source.tile(tile), self.source.tile(tile + 1)], used)
+            } else {
+                let [found] = self.score([self.source.tile(tile)], used);
+                [found, 0]
+            };
+            for (count, found) in self.counts.iter_mut().skip(first).zip(found) {
+                *count = kept(found);
+                used += found;
+            }
+        }
+        used
+    }
+}
+
+impl<T: Real, B: Bags, const D: usize> ScoreRunning<'_, T, B, D> {
+    /// Scores tiles together: the first one's blocks go to where they belong, the second's come after them.
+    #[inline(always)]
+    fn score<const N: usize>(&mut self, tiles: [&[T]; N], used: usize) -> [usize; N] {
+        let (source, heat, mut found) = (self.source, self.heat, [0; N]);
+        tiles.iter().for_each(|tile| warm(tile, self.best.len()));
+        for (bag, best) in self.best.iter_mut().enumerate() {
+            let scores = score(tiles, source.entries(bag));
+            for ((n, scores), found) in scores.into_iter().enumerate().zip(&mut found) {
+                let peak = peak::<T>(scores);
+                if heat.is_alive(peak, *best) {
+                    *best = if peak > *best { peak } else { *best };
+                    let (blocks, first) =
+                        if n == 0 { (&mut self.blocks, used) } else { (&mut self.spare, 0) };
+                    blocks.put(first + *found, scores.as_ref(), peak, bag);
+                    *found += 1;
+                }
+            }
+        }
+        if let [first, second] = found[..] {
+            self.blocks.append(used + first, &self.spare, second);
+        }
+        found
+    }
+}

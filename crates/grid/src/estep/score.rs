@@ -1,0 +1,110 @@
+//! Scores: `s_tk = log p_k + Σ_z c_tz log h_kz`, a tile's windows at once.
+
+use countgrid_counts::{Bags, Count};
+use countgrid_math::{Kernel, Real};
+
+use super::{Source, blocks::Blocks};
+
+/// Reads a tile from end to end if many bags will: memory gives lines in sequence several times as fast as in the
+/// order of the bags' features.
+#[inline(always)]
+pub(super) fn warm<T: Real>(tile: &[T], bags: usize) {
+    const MANY: usize = 32;
+    if bags >= MANY {
+        let mut first = T::zero();
+        for line in tile.chunks_exact(T::LANES) {
+            first += line[0];
+        }
+        core::hint::black_box(first);
+    }
+}
+
+/// `log p + Σ_z c_z log h_z` in the lanes of some tiles.
+#[inline(always)]
+pub(super) fn score<T: Real, C: Count, const N: usize>(
+    tiles: [&[T]; N],
+    entries: impl Iterator<Item = (usize, C)>,
+) -> [T::Lanes; N] {
+    let lanes = T::LANES;
+    let mut scores = [T::lanes(); N];
+    for (scores, tile) in scores.iter_mut().zip(&tiles) {
+        if let Some(prior) = tile.get(..lanes) {
+            scores.as_mut().copy_from_slice(prior);
+        }
+    }
+    for (feature, count) in entries {
+        let count = count.to_real::<T>();
+        let row = (1 + feature) * lanes;
+        for (scores, tile) in scores.iter_mut().zip(&tiles) {
+            let Some(row) = tile.get(row..row + lanes) else { continue };
+            scores.as_mut().iter_mut().zip(row).for_each(|(s, &log_h)| *s += count * log_h);
+        }
+    }
+    scores
+}
+
+/// Folds the upper half of the lanes onto the lower until one is left.
+#[inline(always)]
+pub(super) fn fold<T: Real>(mut lanes: T::Lanes, combine: impl Fn(T, T) -> T) -> T {
+    let lanes = lanes.as_mut();
+    let mut half = T::LANES / 2;
+    while half > 0 {
+        let (low, high) = lanes.split_at_mut(half);
+        low.iter_mut().zip(&*high).for_each(|(low, &high)| *low = combine(*low, high));
+        half /= 2;
+    }
+    lanes.first().copied().unwrap_or(T::zero())
+}
+
+/// The largest lane that is a number; -inf if none is.
+#[inline(always)]
+pub(crate) fn peak<T: Real>(mut lanes: T::Lanes) -> T {
+    for lane in lanes.as_mut() {
+        *lane = if *lane > T::neg_infinity() { *lane } else { T::neg_infinity() };
+    }
+    fold::<T>(lanes, |a, b| if a > b { a } else { b })
+}
+
+/// Scores all bags in the tiles of a quad: blocks are `[bag][tile of the quad]`.
+pub(super) struct ScoreQuad<'a, T, B, const D: usize> {
+    pub(super) source: Source<'a, T, B, D>,
+    pub(super) tile: usize, // the first
+    pub(super) bags: usize,
+    pub(super) blocks: Blocks<'a, T>,
+}
+
+impl<T: Real, B: Bags, const D: usize> Kernel for ScoreQuad<'_, T, B, D> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(mut self) {
+        let width = self.blocks.len() / self.bags.max(1); // tiles of this quad
+        // Two tiles stay in cache together, and a bag's counts are read once for both.
+        for first in (0..width).step_by(2) {
+            let tile = self.tile + first;
+            if width - first >= 2 {
+                self.score([self.source.tile(tile), self.source.tile(tile + 1)], first, width);
+            } else {
+                self.score([self.source.tile(tile)], first, width);
+            }
+        }
+    }
+}
+
+impl<T: Real, B: Bags, const D: usize> ScoreQuad<'_, T, B, D> {
+    #[inline(always)]
+    fn score<const N: usize>(&mut self, tiles: [&[T]; N], first: usize, width: usize) {
+        let source = self.source;
+        let lanes = T::LANES;
+        tiles.iter().for_each(|tile| warm(tile, self.bags));
+        let blocks = self.blocks.scores.chunks_exact_mut(width * lanes);
+        for (bag, (blocks, peaks)) in blocks.zip(self.blocks.peaks.chunks_exact_mut(width)).enumerate() {
+            let scores = score(tiles, source.entries(bag));
+            let blocks = blocks.chunks_exact_mut(lanes).zip(peaks).skip(first);
+            for ((block, block_peak), scores) in blocks.zip(scores) {
+                block.copy_from_slice(scores.as_ref());
+                *block_peak = peak::<T>(scores);
+            }
+        }
+    }
+}
