@@ -93,6 +93,46 @@ fn sum_lanes<T: Copy + Add<Output = T>, const N: usize, const L: usize>(
     }
 }
 
+/// `out[i] = (f[i] + f[i + 1]) + (f[i + 2] + f[i + 3])`. `f` is longer than `out` by three.
+///
+/// The sums of two are at hand from the lanes next to them, which takes less than reading `f` four times: three of
+/// four readings would not be aligned.
+#[inline(always)]
+pub(crate) fn fours<T: Copy + Add<Output = T>>(f: &[T], out: &mut [T]) {
+    const N: usize = LONG / LANES;
+    let (length, mut from) = (out.len(), 0);
+    let Some(last) = length.checked_sub(LONG) else {
+        let shifted = |by| f.get(by..).unwrap_or_default();
+        return sum([f, shifted(1), shifted(2), shifted(3)], out, Pairs);
+    };
+    while from < length {
+        let at = if from < last { from } else { last };
+        let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<LONG>()) else { return };
+        let Some(near) = f.get(at..at + LONG + 3) else { return };
+        let Some(first) = read_pair::<T, LANES>(near, 0, 1) else { return };
+        let mut twos = [first; N];
+        let mut n = 1;
+        while n < N {
+            let Some(two) = read_pair(near, LANES * n, 1) else { return };
+            twos[n] = two;
+            n += 1;
+        }
+        // Two on from the last ones; from the others, the next lanes have them.
+        let Some(beyond) = read_pair::<T, LANES>(near, LONG - LANES + 2, 1) else { return };
+        for (n, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            let mut next = beyond;
+            if n + 1 < N {
+                let mut both = [first[0]; 2 * LANES];
+                both[..LANES].copy_from_slice(&twos[n]);
+                both[LANES..].copy_from_slice(&twos[n + 1]);
+                next.copy_from_slice(&both[2..LANES + 2]);
+            }
+            *out = plus(twos[n], next);
+        }
+        from += LONG;
+    }
+}
+
 /// The terms of a sum, in their order: up to six, then up to three sums of two.
 pub(crate) struct Terms<'a, T> {
     ones: [&'a [T]; 6],

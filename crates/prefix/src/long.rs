@@ -121,7 +121,11 @@ fn first_fours<T: Copy + Zero, const MIRRORED: bool>(
     let straight = f.len() - 3 * stride;
     let (from, seam) = if MIRRORED { (unrolled + 3 * stride, unrolled) } else { (0, straight) };
     if let Some(p) = p.get_mut(from..from + straight) {
-        lanes::sum(shifted(f, stride), p, Pairs);
+        if stride == 1 {
+            lanes::fours(f, p);
+        } else {
+            lanes::sum(shifted(f, stride), p, Pairs);
+        }
     }
     if let Some(p) = p.get_mut(seam..seam + 3 * stride) {
         lanes::sum(shifted(ends, stride), p, Pairs);
