@@ -43,10 +43,20 @@ pub trait Bags: Sync {
         self.len() == 0
     }
 
-    /// Tokens of a bag, `N_t = Σ_z c_tz`: added in order, so exact for integers up to 2⁵³. A bag out of range
-    /// has none.
+    /// Tokens of a bag, `N_t = Σ_z c_tz`: exact for integers up to 2⁵³, and of other counts too the same sum however
+    /// the bag is stored. A bag out of range has none.
     fn total(&self, bag: usize) -> f64 {
-        self.entries(bag).map(|(_, count)| count.to_real::<f64>()).fold(0.0, |sum, count| sum + count)
+        let mut counts = self.entries(bag).map(|(_, count)| count.to_real::<f64>());
+        // Four sums take turns: one alone would have to wait for every addition.
+        let mut sums = [0.0; 4];
+        loop {
+            for sum in &mut sums {
+                match counts.next() {
+                    Some(count) => *sum += count,
+                    None => return (sums[0] + sums[1]) + (sums[2] + sums[3]),
+                }
+            }
+        }
     }
     /// Tokens of all bags, `Σ_t N_t`.
     fn tokens(&self) -> f64 {

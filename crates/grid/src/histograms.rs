@@ -302,12 +302,10 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D>
         plane: impl Fn(&mut P) -> &[T] + Sync,
         scratch: &mut [T],
     ) {
-        /// For each share: few enough for the planes to stay in cache, and to threads many enough to be worth sharing.
-        const GROUP: usize = 32;
         let (shape, tiles) = (&self.shape, &self.tiles);
         let (cells, rows) = (shape.cells(), shape.features() + 1);
         let (packed, bounds) = self.storage.as_mut().split_at_mut(shape.counts_len::<T>());
-        let size = cells + countgrid_prefix::scratch_len(shape.windows());
+        let size = window_scratch_len(shape);
         let group = (scratch.len() / size).clamp(1, GROUP * crate::parallel::shares());
         // The packed rows from `row` on, and the bounds of their tiles.
         let mut pack = |row: usize, count: usize, logs: &[T], stride: usize, padding: T| {
@@ -356,6 +354,22 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D>
             others.chunks_exact_mut(T::LANES).for_each(|row| row[used..].fill(T::zero()));
         }
     }
+}
+
+/// Features that are packed together, for each share: few enough for their planes to stay in cache, and to threads
+/// many enough to be worth sharing.
+const GROUP: usize = 32;
+
+/// Elements of scratch for one feature's windows.
+const fn window_scratch_len<const D: usize>(shape: &Shape<D>) -> usize {
+    shape.cells() + countgrid_prefix::scratch_len(shape.windows())
+}
+
+/// Elements of scratch with which packing is fastest.
+#[cfg(feature = "alloc")]
+pub(crate) fn best_scratch_len<const D: usize>(shape: &Shape<D>) -> usize {
+    let features = (GROUP * crate::parallel::shares()).min(shape.features());
+    shape.plane_scratch_len().max(window_scratch_len(shape).saturating_mul(features))
 }
 
 /// `log max(h / V, floor)` in place.

@@ -148,7 +148,7 @@ impl<T: Real, const D: usize> Learner<T, countgrid_math::AlignedVec<T>, D> {
     ) -> Result<Self, GridError> {
         let shape = *grid.shape();
         let histograms = crate::statistics::allocate(&shape, shape.histograms_len::<T>())?;
-        let mut scratch = crate::statistics::allocate(&shape, shape.plane_scratch_len())?;
+        let mut scratch = crate::statistics::allocate(&shape, crate::histograms::best_scratch_len(&shape))?;
         Self::new(grid, histograms, scratch.as_mut(), options)
     }
 }

@@ -66,26 +66,28 @@ pub(crate) fn shares() -> usize {
 
 /// Calls `work(item, part)` for each of `items` items.
 pub(crate) fn each<P: Split>(items: usize, parts: P, work: impl Fn(usize, P) + Sync) {
-    spread(0, items, parts, &work);
+    #[cfg(feature = "rayon")]
+    if rayon::current_num_threads() > 1 {
+        // Not item by item: some take a microsecond, about what it costs to share one.
+        let few = (items / (2 * shares())).max(1);
+        spread(0, items, few, parts, &work);
+        return;
+    }
+    in_turn(0, items, parts, &work);
 }
 
 #[cfg(feature = "rayon")]
-fn spread<P: Split>(first: usize, items: usize, parts: P, work: &(impl Fn(usize, P) + Sync)) {
-    if items > 1 && rayon::current_num_threads() > 1 {
+fn spread<P: Split>(first: usize, items: usize, few: usize, parts: P, work: &(impl Fn(usize, P) + Sync)) {
+    if items > few {
         let middle = items / 2;
         let (low, high) = parts.split(middle);
         rayon::join(
-            || spread(first, middle, low, work),
-            || spread(first + middle, items - middle, high, work),
+            || spread(first, middle, few, low, work),
+            || spread(first + middle, items - middle, few, high, work),
         );
     } else {
         in_turn(first, items, parts, work);
     }
-}
-
-#[cfg(not(feature = "rayon"))]
-fn spread<P: Split>(first: usize, items: usize, parts: P, work: &(impl Fn(usize, P) + Sync)) {
-    in_turn(first, items, parts, work);
 }
 
 fn in_turn<P: Split>(first: usize, items: usize, mut parts: P, work: &impl Fn(usize, P)) {

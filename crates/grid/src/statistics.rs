@@ -3,7 +3,13 @@ use core::marker::PhantomData;
 use countgrid_em::{Table, Tables, TablesMut};
 use countgrid_math::Real;
 
-use crate::{GridError, Shape, error::long_enough, error::same_length, estep::Outlook, tiles::Tiles};
+use crate::{
+    GridError, Shape,
+    error::{long_enough, same_length},
+    estep::Outlook,
+    parallel::{Rows, each},
+    tiles::Tiles,
+};
 
 /// Elements of the table `totals`: entropy, bags and tokens.
 pub(crate) const TOTALS: usize = 3;
@@ -50,7 +56,9 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Statistics<T, S, D> {
 
     /// Sets all sums to zero.
     pub fn clear(&mut self) {
-        self.sums.as_mut().fill(T::zero());
+        let (sums, size) = (self.sums.as_mut(), T::LANES * (self.shape.features() + 1));
+        // One more part than tiles, for the totals.
+        each(self.tiles.count() + 1, Rows::new(sums, size), |_, part| part.table.fill(T::zero()));
     }
 
     /// The shape of the grid that these statistics serve.
