@@ -52,8 +52,13 @@ pub fn start<T: Real, const D: usize>(
     tokens: f64,
     seed: u64,
 ) -> Result<(Learning<T, D>, Sums<T, D>), GridError> {
-    let learner = Learner::from_grid(random(shape, seed)?, options(&shape, tokens, true))?;
-    Ok((learner, Statistics::allocate(shape, CHUNK)?))
+    let learner = || Learner::from_grid(random(shape, seed)?, options(&shape, tokens, true));
+    let sums = || Statistics::allocate(shape, CHUNK); // for new memory, most of all
+    #[cfg(feature = "rayon")]
+    let (learner, sums) = rayon::join(learner, sums);
+    #[cfg(not(feature = "rayon"))]
+    let (learner, sums) = (learner(), sums());
+    Ok((learner?, sums?))
 }
 
 /// One iteration. Returns the free energy, in nats, of the parameters before it.

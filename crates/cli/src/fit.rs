@@ -289,14 +289,19 @@ impl<T: Real + Storable> Run<'_, T> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut fitted: Option<(Tables<T>, Outcome)> = None;
         for level in self.levels {
-            let mut grid = Grid::uniform(level.shape)?;
-            match fitted {
-                None => grid.randomize(&mut rng),
-                Some(((coarse, _), _)) => grid.refine(&coarse, NOISE, &mut rng)?,
-            }
-            let learner = Learner::from_grid(grid, self.options(&level.shape))?;
-            let mut model = Blockwise { learner, alone: self.args.threads == Some(1) };
-            let mut statistics = Statistics::allocate(level.shape, self.chunk)?;
+            let learner = || {
+                let mut grid = Grid::uniform(level.shape)?;
+                match fitted {
+                    None => grid.randomize(&mut rng),
+                    Some(((coarse, _), _)) => grid.refine(&coarse, NOISE, &mut rng)?,
+                }
+                Learner::from_grid(grid, self.options(&level.shape))
+            };
+            // The second is for new memory, most of all.
+            let (learner, statistics) =
+                rayon::join(learner, || Statistics::allocate(level.shape, self.chunk));
+            let mut model = Blockwise { learner: learner?, alone: self.args.threads == Some(1) };
+            let mut statistics = statistics?;
             let plan =
                 level.plan.check().map_err(|error| Failure::new(error, "take a --tolerance such as 1e-5"))?;
             let mut before = 0; // updates from mini-batches
