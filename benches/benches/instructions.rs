@@ -5,12 +5,14 @@
 //!
 //!     cargo bench --features instructions --bench instructions
 //!
-//! fails when a count passes the one in `instructions.txt` by more than [`GROWTH`], or is not there. When that is
-//! meant, or a new compiler moved the counts, write the file anew, in `benches/`:
+//! fails when a count passes the one in `instructions.txt` by more than [`GROWTH`], or is not there. The counts are
+//! those of the compiler in the file's first line. When a difference is meant, or the compiler is another, write the
+//! file anew, in `benches/`:
 //!
-//!     cargo bench --features instructions --bench instructions -- --color=never | awk '
+//!     (rustc --version | sed 's/^/# /'
+//!      cargo bench --features instructions --bench instructions -- --color=never | awk '
 //!         /^instructions::/ { sub(":.*", "", $2); n = split($1, path, "::"); name = path[n] "/" $2 }
-//!         /^ *Instructions:/ { sub("[|].*", "", $2); print name, $2 }' > instructions.txt.new
+//!         /^ *Instructions:/ { sub("[|].*", "", $2); print name, $2 }') > instructions.txt.new
 //!     mv instructions.txt.new instructions.txt
 
 use std::hint::black_box;

@@ -1,7 +1,7 @@
 //! Fits, with their bound and processor time after every update.
 
 use countgrid_benches::{CHUNK, COARSE, NOISE, bound_per_token, iterate, options};
-use countgrid_em::Tables;
+use countgrid_em::{Tables, TablesMut};
 use countgrid_grid::{Grid, GridError, Learner, Shape, Statistics};
 use countgrid_math::{AlignedVec, Real};
 use cpu_time::ProcessTime;
@@ -32,11 +32,13 @@ impl<T> Fitted<T> {
     }
 }
 
-/// Fits grids of the given shapes one after the other, each but the last for [`COARSE`] iterations.
+/// Fits grids of the given shapes one after the other, each but the last for [`COARSE`] iterations. `rounded`: whether
+/// the first grid's entries are rounded to `f32`, whatever `T` is.
 pub(crate) fn fit<T: Real>(
     data: &Data,
     shapes: &[Shape<2>],
     seed: u64,
+    rounded: bool,
     iterations: usize,
 ) -> Result<Fitted<T>, GridError> {
     let clock = ProcessTime::now();
@@ -48,6 +50,9 @@ pub(crate) fn fit<T: Real>(
         match coarse {
             None => grid.randomize(rng),
             Some(coarse) => grid.refine(&coarse, NOISE, rng)?,
+        }
+        if rounded {
+            grid.buffer_mut().iter_mut().for_each(|x| *x = T::from_f64(f64::from(x.to_f64() as f32)));
         }
         let mut learner = Learner::from_grid(grid, options(shape, data.tokens, true))?;
         let mut sums = Statistics::allocate(*shape, CHUNK)?;
