@@ -14,15 +14,20 @@ use crate::{
     tiles::Tiles,
 };
 
-/// What inference needs of a grid: `log h` of every feature at every window and `log p` of every
+/// What inference needs of a grid: the logarithm of `h` of every feature at every window and `log p` of every
 /// location, packed so that neighbouring windows lie together.
 ///
-/// A table `log_histograms` of shape `[tile][1 + feature][lane]`: row 0 of a tile is the log prior of
-/// its windows, row `1 + z` their log probability of feature `z`. Histograms and prior are floored at
-/// [`Real::FLOOR`] before the logarithm, so that a feature that a window does not know costs every
-/// such window the same and a posterior is never undefined. Padding lanes have prior `-inf`. A table
-/// `bounds` of shape `[group][1 + feature][lane]` has the largest entry of every row of one tile in each lane, and so
-/// tells without scoring that tile which bags have no place there; with fewer than four tiles it is empty.
+/// Histograms and prior are floored at [`Real::FLOOR`] before the logarithm, so that a feature that a window does
+/// not know costs every such window the same and a posterior is never undefined. The logarithm is that of the share
+/// of the feature's largest histogram entry, `log h_kz - log r_z` with `r_z = max_k h_kz`: `r` cancels in a
+/// posterior, and without it the scores of the windows that matter are several times smaller, and so are their
+/// roundings. Evidence has it put back in f64. Tables:
+///
+/// - `log_histograms` `[tile][1 + feature][lane]`: row 0 of a tile is the log prior of its windows, row `1 + z` their
+///   logarithms of feature `z`. Padding lanes have prior `-inf`.
+/// - `bounds` `[group][1 + feature][lane]`: in each lane the largest entry of every row of one tile. They tell
+///   without scoring that tile which bags have no place there. With fewer than four tiles there are none.
+/// - `references` `[1][feature]`: `log r_z`.
 ///
 /// Made from a [`Grid`] on a host, then constant: on a microcontroller the storage is `&'static [f32]`.
 ///
@@ -60,7 +65,7 @@ use crate::{
 pub struct LogHistograms<T, S, const D: usize> {
     shape: Shape<D>,
     tiles: Tiles<D>,
-    layout: [Table; 2],
+    layout: [Table; 3],
     storage: S, // of length `shape.histograms_len()`
     scalar: PhantomData<T>,
 }
@@ -77,12 +82,16 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
         // The mean of V probabilities that sum to one only within rounding, and the logarithm.
         let allowed = T::from_f64(1e-3);
         let rows = shape.features() + 1;
+        let (packed, references) = packed.split_at(shape.references_start::<T>());
         for (row, lanes) in packed.chunks_exact(T::LANES).enumerate() {
             if lanes.iter().any(|&x| !(x <= allowed)) {
                 let (tile, feature) = (row / rows, row % rows);
                 let cell = tile * T::LANES;
                 return Err(GridError::Probability { table: "log_histograms", feature, cell });
             }
+        }
+        if let Some(feature) = references.iter().position(|&x| !(x <= allowed && x.is_finite())) {
+            return Err(GridError::Probability { table: "references", feature, cell: 0 });
         }
         let (packed, bounds) = packed.split_at(shape.counts_len::<T>());
         if !bounds.is_empty() {
@@ -102,7 +111,11 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
     pub(crate) fn unchecked(shape: Shape<D>, storage: S) -> Self {
         let tiles = shape.tiles::<T>();
         let table = |name, tiles| Table { name, rows: tiles * (shape.features() + 1), columns: T::LANES };
-        let layout = [table("log_histograms", tiles.count()), table("bounds", tiles.bounds())];
+        let layout = [
+            table("log_histograms", tiles.count()),
+            table("bounds", tiles.bounds()),
+            Table { name: "references", rows: 1, columns: shape.features() },
+        ];
         Self { shape, tiles, layout, storage, scalar: PhantomData }
     }
 
@@ -111,8 +124,9 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
         &self.shape
     }
 
-    pub(crate) fn packed(&self) -> &[T] {
-        self.storage.as_ref()
+    /// The packed tables, and `log r_z`.
+    pub(crate) fn packed(&self) -> (&[T], &[T]) {
+        self.storage.as_ref().split_at(self.shape.references_start::<T>())
     }
 
     pub(crate) fn tiles(&self) -> &Tiles<D> {
@@ -180,9 +194,15 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
         let mut outlook = Outlook::SHARP;
         let (mut first, end) = (range.start, range.end);
         while first < end {
-            let chunk = Chunk::new(self.source(bags, first), end - first, heat, true, &mut outlook, scratch);
+            let source = self.source(bags, first);
+            let chunk = Chunk::new(source, end - first, heat, true, &mut outlook, scratch);
             for bag in 0..chunk.bags {
-                let placed = chunk.placed(bag).ok_or(GridError::Overflow { bag: first + bag })?;
+                let overflow = GridError::Overflow { bag: first + bag };
+                let mut placed = chunk.placed(bag).ok_or(overflow)?;
+                placed.bound += source.tally(bag).references;
+                if !T::from_f64(placed.bound).is_finite() {
+                    return Err(overflow);
+                }
                 visit(first + bag, &Posterior { chunk: &chunk, tiles: &self.tiles, bag, placed });
             }
             first += chunk.bags;
@@ -192,7 +212,8 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
 
     /// What an E-step on the bags from `first` on reads.
     pub(crate) fn source<'a, B: Bags>(&'a self, bags: &'a B, first: usize) -> Source<'a, T, B, D> {
-        Source { tiles: &self.tiles, table: self.packed(), rows: self.shape.features() + 1, bags, first }
+        let ((table, references), rows) = (self.packed(), self.shape.features() + 1);
+        Source { tiles: &self.tiles, table, references, rows, bags, first }
     }
 
     pub(crate) fn same_features<B: Bags>(&self, bags: &B) -> Result<(), GridError> {
@@ -213,7 +234,7 @@ pub struct Posterior<'a, T, const D: usize> {
 impl<T: Real, const D: usize> Posterior<'_, T, D> {
     /// `log p(c)` in nats, without the multinomial coefficient.
     pub fn log_evidence(&self) -> T {
-        self.placed.bound
+        T::from_f64(self.placed.bound)
     }
 
     /// Entropy of the posterior in nats.
@@ -304,7 +325,8 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D>
     ) {
         let (shape, tiles) = (&self.shape, &self.tiles);
         let (cells, rows) = (shape.cells(), shape.features() + 1);
-        let (packed, bounds) = self.storage.as_mut().split_at_mut(shape.counts_len::<T>());
+        let (packed, rest) = self.storage.as_mut().split_at_mut(shape.counts_len::<T>());
+        let (bounds, references) = rest.split_at_mut(rest.len() - shape.features());
         let size = window_scratch_len(shape);
         let group = (scratch.len() / size).clamp(1, GROUP * crate::parallel::shares());
         // The packed rows from `row` on, and the bounds of their tiles.
@@ -332,17 +354,19 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D>
         };
         if let Some(h) = scratch.get_mut(..cells) {
             h.copy_from_slice(prior);
-            dispatch(FlooredLog { h, volume: T::one() });
+            dispatch(FlooredLog { h, scale: T::one(), floor: T::FLOOR });
             pack(0, 1, h, cells, T::neg_infinity());
         }
-        for first in (0..shape.features()).step_by(group) {
-            let count = group.min(shape.features() - first);
+        for (references, first) in references.chunks_mut(group).zip((0..).step_by(group)) {
+            let count = references.len();
             let (these, rest) = planes.split(count);
             planes = rest;
-            each(count, (these, Rows::new(&mut *scratch, size)), |_, (mut pi, scratch)| {
+            let rows = (Rows::new(&mut *scratch, size), Rows::new(references, 1));
+            each(count, (these, rows), |_, (mut pi, (scratch, reference))| {
                 let (h, window) = scratch.table.split_at_mut(cells);
                 sum_windows(shape.windows(), Way::Window, plane(&mut pi), h, window);
-                dispatch(FlooredLog { h, volume: T::from_f64(shape.windows().volume() as f64) });
+                let volume = T::from_f64(shape.windows().volume() as f64);
+                reference.table.fill(dispatch(LogShares { h, volume }));
             });
             pack(1 + first, count, scratch, size, T::zero());
         }
@@ -372,10 +396,11 @@ pub(crate) fn best_scratch_len<const D: usize>(shape: &Shape<D>) -> usize {
     shape.plane_scratch_len().max(window_scratch_len(shape).saturating_mul(features))
 }
 
-/// `log max(h / V, floor)` in place.
+/// `log max(h / scale, floor)` in place.
 struct FlooredLog<'a, T> {
     h: &'a mut [T],
-    volume: T,
+    scale: T,
+    floor: T,
 }
 
 impl<T: Real> Kernel for FlooredLog<'_, T> {
@@ -384,9 +409,40 @@ impl<T: Real> Kernel for FlooredLog<'_, T> {
     #[inline(always)]
     fn run(self) {
         for h in self.h {
-            let mean = *h / self.volume;
-            *h = countgrid_math::ln(if mean > T::FLOOR { mean } else { T::FLOOR });
+            let share = *h / self.scale;
+            *h = countgrid_math::ln(if share > self.floor { share } else { self.floor });
         }
+    }
+}
+
+/// `log (max(h / V, floor) / r)` in place of sums `h` over windows, and `log r`, where `r` is the largest
+/// `max(h / V, floor)`.
+struct LogShares<'a, T> {
+    h: &'a mut [T],
+    volume: T,
+}
+
+impl<T: Real> Kernel for LogShares<'_, T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn run(self) -> T {
+        let Self { h, volume } = self;
+        let mut lanes = T::lanes();
+        let rows = h.chunks_exact(T::LANES);
+        let rest = rows.remainder().iter().fold(T::zero(), |most, &h| if h > most { h } else { most });
+        for row in rows {
+            for (most, &h) in lanes.as_mut().iter_mut().zip(row) {
+                *most = if h > *most { h } else { *most };
+            }
+        }
+        let most = peak::<T>(lanes);
+        let most = if most > rest { most } else { rest };
+        // Below the floor all are equal: the largest is the floor too, and no share is below 1.
+        let floor = T::FLOOR * volume;
+        let most = if most > floor { most } else { floor };
+        FlooredLog { h, scale: most, floor: floor / most }.run();
+        countgrid_math::ln(most / volume)
     }
 }
 
@@ -447,16 +503,18 @@ impl<T: Real, S: AsRef<[T]>, C: Count, const D: usize> FreeEnergy<Bag<'_, C>> fo
         let evidence = self.posterior(bag, 0, q, scratch)?;
         let (prior, words) = rest.split_at_mut(cells);
         let rows = self.shape.features() + 1;
-        self.tiles.unpack(self.packed(), 0, rows, prior);
+        let (packed, references) = self.packed();
+        self.tiles.unpack(packed, 0, rows, prior);
         words.fill(T::zero());
         for (feature, count) in bag.entries(0) {
             let count = count.to_real::<T>();
+            let reference = references.get(feature).copied().unwrap_or(T::zero());
             self.tiles.runs(|cell, tile, lane, length| {
                 let slot = (tile * rows + feature + 1) * T::LANES + lane;
                 if let (Some(words), Some(logs)) =
-                    (words.get_mut(cell..cell + length), self.packed().get(slot..slot + length))
+                    (words.get_mut(cell..cell + length), packed.get(slot..slot + length))
                 {
-                    words.iter_mut().zip(logs).for_each(|(words, &log)| *words += count * log);
+                    words.iter_mut().zip(logs).for_each(|(words, &log)| *words += count * (log + reference));
                 }
             });
         }

@@ -99,7 +99,8 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Learner<T, S, D> {
     /// Perina et al. (journal), Eq. 2, with `log h` for the windows' features.
     pub fn bound(&self, statistics: &Statistics<T, S, D>) -> Result<f64, GridError> {
         self.same_shape(statistics.shape())?;
-        let expected = dispatch(Inner { counts: statistics.packed_counts(), logs: self.histograms.packed() });
+        let (logs, references) = self.histograms.packed();
+        let expected = dispatch(Inner { counts: statistics.packed_counts(), logs, references });
         Ok(expected + statistics.entropy().to_f64())
     }
 
@@ -177,12 +178,12 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, B: Bags, const D: usize> Fit<B> for Le
             let size = chunk.bags;
             let (mut sums, mut overflow) = ([free_energy, entropy, tokens], None);
             for bag in 0..size {
-                let total = bags.total(first + bag);
-                sums[2] += total;
+                let tally = source.tally(bag);
+                sums[2] += tally.tokens;
                 match chunk.placed(bag) {
                     // No expected count exceeds the tokens, so none overflows in the M-step.
                     Some(placed) if sums[2] <= most_tokens => {
-                        sums[0] -= placed.bound.to_f64();
+                        sums[0] -= placed.bound + tally.references;
                         sums[1] += placed.entropy.to_f64();
                     }
                     _ => {
@@ -278,7 +279,8 @@ where
 /// `Σ_z,k F_kz log h_kz + Σ_k m_k log p_k` over two packed tables, in f64. Padding has no mass.
 struct Inner<'a, T> {
     counts: &'a [T],
-    logs: &'a [T],
+    logs: &'a [T],       // less their references
+    references: &'a [T], // [feature]
 }
 
 impl<T: Real> Kernel for Inner<'_, T> {
@@ -286,13 +288,19 @@ impl<T: Real> Kernel for Inner<'_, T> {
 
     #[inline(always)]
     fn run(self) -> f64 {
-        let mut total = 0.0;
-        for (counts, logs) in self.counts.chunks(T::LANES).zip(self.logs.chunks(T::LANES)) {
-            let mut row = [0.0; 32];
-            for ((sum, &count), &log) in row.iter_mut().zip(counts).zip(logs) {
-                *sum = if count > T::zero() { count.to_f64() * log.to_f64() } else { 0.0 };
+        let (mut total, size) = (0.0, (self.references.len() + 1) * T::LANES);
+        for (counts, logs) in self.counts.chunks(size).zip(self.logs.chunks(size)) {
+            let references = core::iter::once(T::zero()).chain(self.references.iter().copied()); // the prior has none
+            for ((counts, logs), reference) in
+                counts.chunks(T::LANES).zip(logs.chunks(T::LANES)).zip(references)
+            {
+                let (mut row, reference) = ([0.0; 32], reference.to_f64());
+                for ((sum, &count), &log) in row.iter_mut().zip(counts).zip(logs) {
+                    let expected = count.to_f64() * (log.to_f64() + reference);
+                    *sum = if count > T::zero() { expected } else { 0.0 };
+                }
+                total += sum(&row);
             }
-            total += sum(&row);
         }
         total
     }

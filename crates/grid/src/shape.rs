@@ -94,9 +94,14 @@ impl<const D: usize> Shape<D> {
         self.cells() * (self.features + 1)
     }
 
-    /// Elements of the buffer of [`crate::LogHistograms`]: one padded plane per feature and one for the prior, and
-    /// the largest entries of tiles of neighbouring cells, a sixteenth (f32) or an eighth (f64) as many.
+    /// Elements of the buffer of [`crate::LogHistograms`]: one padded plane per feature and one for the prior, the
+    /// largest entries of tiles of neighbouring cells, a sixteenth (f32) or an eighth (f64) as many, and of planes.
     pub const fn histograms_len<T: Real>(&self) -> usize {
+        self.references_start::<T>() + self.features
+    }
+
+    /// Elements before the last table of [`crate::LogHistograms`].
+    pub(crate) const fn references_start<T: Real>(&self) -> usize {
         self.counts_len::<T>() + self.tiles::<T>().bounds() * T::LANES * (self.features + 1)
     }
 

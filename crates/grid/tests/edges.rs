@@ -120,11 +120,19 @@ fn counts_beyond_the_float_range_are_an_error_and_no_nan() {
     let p = two_cells([1.0, 0.0, 1.0, 0.0], vec![vec![1e300, 0.0]]);
     let (learner, mut statistics) = (p.learner::<f32>(Options::default()), p.statistics::<f32>(4));
     assert_eq!(p.e_step(&learner, &mut statistics), Err(GridError::Overflow { bag: 0 }));
-    // A score overflows before the tokens do: 1e37 times the logarithm of the floor.
-    let p = two_cells([1.0, 0.0, 1.0, 0.0], vec![vec![0.0, 1e37]]);
+    // Scores overflow before the tokens do: 1e37 times the logarithm of the floor, in either window.
+    let p = two_cells([1.0, 0.0, 0.0, 1.0], vec![vec![1e37, 1e37]]);
     let (learner, mut statistics) = (p.learner::<f32>(Options::default()), p.statistics::<f32>(4));
     assert_eq!(p.e_step(&learner, &mut statistics), Err(GridError::Overflow { bag: 0 }));
     let mut scratch = vec![0.0; p.shape().posterior_scratch_len::<f32>(1)];
+    let bags = Dense::new(2, &[1e37, 1e37]).unwrap();
+    let placed = learner.histograms().posterior(&bags, 0, &mut [0.0; 2], &mut scratch);
+    assert_eq!(placed, Err(GridError::Overflow { bag: 0 }));
+    // The same where no window knows a feature: only the evidence is beyond f32, and the free energy is in f64.
+    let p = two_cells([1.0, 0.0, 1.0, 0.0], vec![vec![0.0, 1e37]]);
+    let (learner, mut statistics) = (p.learner::<f32>(Options::default()), p.statistics::<f32>(4));
+    let bound = p.e_step(&learner, &mut statistics).unwrap();
+    assert!(bound.is_finite() && bound < -f64::from(f32::MAX));
     let bags = Dense::new(2, &[0.0, 1e37]).unwrap();
     let placed = learner.histograms().posterior(&bags, 0, &mut [0.0; 2], &mut scratch);
     assert_eq!(placed, Err(GridError::Overflow { bag: 0 }));

@@ -18,7 +18,7 @@ mod exponential;
 mod running;
 mod score;
 
-use countgrid_counts::Bags;
+use countgrid_counts::{Bags, Count};
 use countgrid_math::{Real, dispatch, ln};
 
 use self::{
@@ -62,18 +62,28 @@ impl<T: Real> Heat<T> {
 /// What normalising a bag's scores gave.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placed<T> {
-    /// `B_t`: the log evidence when `β = 1`.
-    pub(crate) bound: T,
+    /// `B_t` without the references: the log evidence when `β = 1`. In f64, for what is to be added to it.
+    pub(crate) bound: f64,
     /// Entropy of the posterior.
     pub(crate) entropy: T,
     mass: T,
 }
 
-/// What a chunk reads: a packed table, of `rows` rows a tile, and the bags from `first` on.
+/// What a bag has by itself, wherever it is placed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    /// `Σ_z c_z`.
+    pub(crate) tokens: f64,
+    /// `Σ_z c_z log r_z`.
+    pub(crate) references: f64,
+}
+
+/// What a chunk reads: a packed table, of `rows` rows a tile, with its references, and the bags from `first` on.
 #[derive(Debug)]
 pub(crate) struct Source<'a, T, B, const D: usize> {
     pub(crate) tiles: &'a Tiles<D>,
     pub(crate) table: &'a [T],
+    pub(crate) references: &'a [T], // [feature]
     pub(crate) rows: usize,
     pub(crate) bags: &'a B,
     pub(crate) first: usize,
@@ -103,6 +113,26 @@ impl<'a, T: Real, B: Bags, const D: usize> Source<'a, T, B, D> {
     #[inline(always)]
     fn entries(&self, bag: usize) -> B::Entries<'a> {
         self.bags.entries(self.first + bag)
+    }
+
+    /// Sums over a bag of the chunk.
+    pub(crate) fn tally(&self, bag: usize) -> Tally {
+        // Four sums take turns: one alone would have to wait for every addition.
+        let (mut entries, mut tallies) = (self.entries(bag), [Tally::default(); 4]);
+        loop {
+            for tally in &mut tallies {
+                let Some((feature, count)) = entries.next() else {
+                    let [a, b, c, d] = tallies;
+                    return Tally {
+                        tokens: (a.tokens + b.tokens) + (c.tokens + d.tokens),
+                        references: (a.references + b.references) + (c.references + d.references),
+                    };
+                };
+                let (count, log_r) = (count.to_real::<f64>(), self.references.get(feature));
+                tally.tokens += count;
+                tally.references += count * log_r.map_or(0.0, |&log_r| log_r.to_f64());
+            }
+        }
     }
 }
 
@@ -136,6 +166,12 @@ const fn bag_size<T: Real>(tiles: usize) -> usize {
 /// Elements of scratch for so many bags that are alive everywhere.
 pub(crate) const fn scratch_len<T: Real>(tiles: usize, bags: usize) -> usize {
     tiles + (bag_size::<T>(tiles) + Blocks::<T>::SIZE * tiles).saturating_mul(bags)
+}
+
+/// How many bags scratch serves: each takes `bag` elements and is expected to need `blocks` more, and of these
+/// `reserve` must be left, so that the first bag has room whatever it needs.
+fn fitting(scratch: usize, bag: usize, blocks: usize, reserve: usize) -> usize {
+    (scratch / (bag + blocks)).min(scratch.saturating_sub(reserve) / bag)
 }
 
 /// Blocks of a few bags: scores, then posteriors times the bag's mass.
@@ -220,8 +256,9 @@ impl<'a, T: Real> Chunk<'a, T> {
     ) -> (Self, usize) {
         let tiles = source.tiles.count();
         let starts = take(&mut scratch, tiles);
-        let size = bag_size::<T>(tiles) + outlook.blocks() * Blocks::<T>::SIZE;
-        let stride = (scratch.len() / size).min(Self::exact() / tiles.max(1)).clamp(1, most);
+        let (bag, blocks) = (bag_size::<T>(tiles), outlook.blocks() * Blocks::<T>::SIZE);
+        let stride = fitting(scratch.len(), bag, blocks, tiles * Blocks::<T>::SIZE);
+        let stride = stride.min(Self::exact() / tiles.max(1)).clamp(1, most);
         let [tops, best, mass, tilt] = [(); 4].map(|()| take(&mut scratch, stride));
         let (marks, top_scores) = (take(&mut scratch, stride * tiles), take(&mut scratch, stride * T::LANES));
         let mut candidates = Candidates { marks, stride, tops, best: &mut *best, top_scores };
@@ -250,9 +287,10 @@ impl<'a, T: Real> Chunk<'a, T> {
         let starts = take(&mut scratch, tiles);
         let used = take(&mut scratch, groups.count);
         // Every group's first tiles let more pass than its last.
-        let blocks = groups.count * (1 + outlook.blocks());
-        let size = groups.count + 2 + blocks * Blocks::<T>::SIZE;
-        let stride = (scratch.len() / size).min(Self::exact() / tiles.max(1)).clamp(1, most);
+        let bag = groups.count * (1 + Blocks::<T>::SIZE) + 2;
+        let blocks = groups.count * outlook.blocks() * Blocks::<T>::SIZE;
+        let stride = fitting(scratch.len(), bag, blocks, groups.slots() * Blocks::<T>::SIZE);
+        let stride = stride.min(Self::exact() / tiles.max(1)).clamp(1, most);
         let best = take(&mut scratch, groups.count * stride);
         let [mass, tilt] = [(); 2].map(|()| take(&mut scratch, stride));
         let spare = Blocks::take(&mut scratch, groups.count * stride, true);
@@ -288,7 +326,7 @@ impl<'a, T: Real> Chunk<'a, T> {
         let entropy = if entropy > T::zero() { entropy } else { T::zero() };
         // At β = 1 the means cancel: the bound is the log evidence.
         let bound = if beta == T::one() { best + ln(mass) } else { best + mean + entropy };
-        Some(Placed { bound, entropy, mass })
+        Some(Placed { bound: bound.to_f64(), entropy, mass })
     }
 
     /// A bag's posterior in a tile, times the mass by which to divide it, unless it is zero there altogether.
@@ -374,6 +412,28 @@ mod tests {
             let placed = chunk.placed(bag).unwrap();
             for tile in 0..4 {
                 assert_eq!(chunk.alive(tile, bag, &placed).is_some(), tile == bag / 16);
+            }
+        }
+    }
+
+    /// Scratch for one bag, an outlook on sharp posteriors, and a bag that is alive everywhere.
+    #[test]
+    fn a_flat_bag_has_room_where_sharp_ones_were_expected() {
+        for cells in [64, 80, 160, 1600] {
+            let shape = Shape::new(Windows::new(Torus::new([cells]).unwrap(), [1]).unwrap(), 2).unwrap();
+            let grid = Grid::<f32, _, 1>::uniform(shape).unwrap();
+            let mut scratch = vec![0.0; shape.scratch_len::<f32>(1)];
+            let packed = vec![0.0; shape.histograms_len::<f32>()];
+            let histograms = LogHistograms::pack(&grid, packed, &mut scratch).unwrap();
+            let bags = Dense::new(2, &[1u8; 100]).unwrap();
+            let heat = Heat::new(1.0, Cut::Rounding, cells);
+            for chunk in [1, 2, 3, 40] {
+                let mut scratch = vec![0.0; shape.posterior_scratch_len::<f32>(chunk)];
+                for prune in [true, false] {
+                    let (mut outlook, source) = (Outlook::SHARP, histograms.source(&bags, 0));
+                    let chunk = Chunk::new(source, 50, heat, prune, &mut outlook, &mut scratch);
+                    assert_eq!(chunk.blocks.len(), chunk.bags * cells / 16);
+                }
             }
         }
     }

@@ -23,6 +23,11 @@ impl Groups {
         Self { count: 1, tiles }
     }
 
+    /// Tiles of all groups, the last filled up.
+    pub(super) fn slots(self) -> usize {
+        self.count * self.tiles
+    }
+
     /// One for each thread.
     pub(super) fn new(tiles: usize) -> Self {
         let count = shares().div_ceil(8).min(tiles.div_ceil(2)).max(1);

@@ -1,4 +1,4 @@
-//! Scores: `s_tk = log p_k + Σ_z c_tz log h_kz`, a tile's windows at once.
+//! Scores: `s_tk = log p_k + Σ_z c_tz (log h_kz - log r_z)`, a tile's windows at once.
 
 use countgrid_counts::{Bags, Count};
 use countgrid_math::{Kernel, Real};
@@ -19,7 +19,7 @@ pub(super) fn warm<T: Real>(tile: &[T], bags: usize) {
     }
 }
 
-/// `log p + Σ_z c_z log h_z` in the lanes of some tiles.
+/// `log p + Σ_z c_z (log h_z - log r_z)` in the lanes of some tiles.
 #[inline(always)]
 pub(super) fn score<T: Real, C: Count, const N: usize>(
     tiles: [&[T]; N],
