@@ -43,20 +43,34 @@ pub trait Bags: Sync {
         self.len() == 0
     }
 
-    /// Tokens of a bag, `N_t = Σ_z c_tz`: exact for integers up to 2⁵³, and of other counts too the same sum however
-    /// the bag is stored. A bag out of range has none.
-    fn total(&self, bag: usize) -> f64 {
-        let mut counts = self.entries(bag).map(|(_, count)| count.to_real::<f64>());
+    /// Sums over a bag of what `terms(z, c_tz)` gives, in f64: exact for integers up to 2⁵³, and of other numbers too
+    /// the same sums however the bag is stored. A bag out of range has none.
+    ///
+    /// ```
+    /// use countgrid_counts::{Bag, Bags};
+    /// let bag = Bag::new(5, &[1, 4], &[2_u8, 3])?;
+    /// let [tokens, weighted] = bag.sums(0, |feature, count| [count, count * feature as f64]);
+    /// assert_eq!((tokens, weighted), (5.0, 14.0));
+    /// # Ok::<(), countgrid_counts::BagsError>(())
+    /// ```
+    #[inline]
+    fn sums<const N: usize>(&self, bag: usize, terms: impl Fn(usize, f64) -> [f64; N]) -> [f64; N] {
         // Four sums take turns: one alone would have to wait for every addition.
-        let mut sums = [0.0; 4];
+        let (mut entries, mut turns) = (self.entries(bag), [[0.0; N]; 4]);
         loop {
-            for sum in &mut sums {
-                match counts.next() {
-                    Some(count) => *sum += count,
-                    None => return (sums[0] + sums[1]) + (sums[2] + sums[3]),
-                }
+            for sums in &mut turns {
+                let Some((feature, count)) = entries.next() else {
+                    let [a, b, c, d] = turns;
+                    return core::array::from_fn(|n| (a[n] + b[n]) + (c[n] + d[n]));
+                };
+                sums.iter_mut().zip(terms(feature, count.to_real())).for_each(|(sum, term)| *sum += term);
             }
         }
+    }
+    /// Tokens of a bag, `N_t = Σ_z c_tz`.
+    fn total(&self, bag: usize) -> f64 {
+        let [tokens] = self.sums(bag, |_, count| [count]);
+        tokens
     }
     /// Tokens of all bags, `Σ_t N_t`.
     fn tokens(&self) -> f64 {

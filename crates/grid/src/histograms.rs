@@ -199,7 +199,8 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
             for bag in 0..chunk.bags {
                 let overflow = GridError::Overflow { bag: first + bag };
                 let mut placed = chunk.placed(bag).ok_or(overflow)?;
-                placed.bound += source.tally(bag).references;
+                let [_, references] = source.tally(bag);
+                placed.bound += references;
                 if !T::from_f64(placed.bound).is_finite() {
                     return Err(overflow);
                 }

@@ -178,12 +178,12 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, B: Bags, const D: usize> Fit<B> for Le
             let size = chunk.bags;
             let (mut sums, mut overflow) = ([free_energy, entropy, tokens], None);
             for bag in 0..size {
-                let tally = source.tally(bag);
-                sums[2] += tally.tokens;
+                let [total, references] = source.tally(bag);
+                sums[2] += total;
                 match chunk.placed(bag) {
                     // No expected count exceeds the tokens, so none overflows in the M-step.
                     Some(placed) if sums[2] <= most_tokens => {
-                        sums[0] -= placed.bound + tally.references;
+                        sums[0] -= placed.bound + references;
                         sums[1] += placed.entropy.to_f64();
                     }
                     _ => {

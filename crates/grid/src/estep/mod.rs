@@ -18,7 +18,7 @@ mod exponential;
 mod running;
 mod score;
 
-use countgrid_counts::{Bags, Count};
+use countgrid_counts::Bags;
 use countgrid_math::{Real, dispatch, ln};
 
 use self::{
@@ -69,15 +69,6 @@ pub(crate) struct Placed<T> {
     mass: T,
 }
 
-/// What a bag has by itself, wherever it is placed.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
-    /// `Σ_z c_z`.
-    pub(crate) tokens: f64,
-    /// `Σ_z c_z log r_z`.
-    pub(crate) references: f64,
-}
-
 /// What a chunk reads: a packed table, of `rows` rows a tile, with its references, and the bags from `first` on.
 #[derive(Debug)]
 pub(crate) struct Source<'a, T, B, const D: usize> {
@@ -115,24 +106,10 @@ impl<'a, T: Real, B: Bags, const D: usize> Source<'a, T, B, D> {
         self.bags.entries(self.first + bag)
     }
 
-    /// Sums over a bag of the chunk.
-    pub(crate) fn tally(&self, bag: usize) -> Tally {
-        // Four sums take turns: one alone would have to wait for every addition.
-        let (mut entries, mut tallies) = (self.entries(bag), [Tally::default(); 4]);
-        loop {
-            for tally in &mut tallies {
-                let Some((feature, count)) = entries.next() else {
-                    let [a, b, c, d] = tallies;
-                    return Tally {
-                        tokens: (a.tokens + b.tokens) + (c.tokens + d.tokens),
-                        references: (a.references + b.references) + (c.references + d.references),
-                    };
-                };
-                let (count, log_r) = (count.to_real::<f64>(), self.references.get(feature));
-                tally.tokens += count;
-                tally.references += count * log_r.map_or(0.0, |&log_r| log_r.to_f64());
-            }
-        }
+    /// What a bag of the chunk has wherever it is placed: its tokens `Σ_z c_z`, and `Σ_z c_z log r_z`.
+    pub(crate) fn tally(&self, bag: usize) -> [f64; 2] {
+        let log_r = |feature: usize| self.references.get(feature).map_or(0.0, |&log_r| log_r.to_f64());
+        self.bags.sums(self.first + bag, |feature, count| [count, count * log_r(feature)])
     }
 }
 
@@ -166,12 +143,6 @@ const fn bag_size<T: Real>(tiles: usize) -> usize {
 /// Elements of scratch for so many bags that are alive everywhere.
 pub(crate) const fn scratch_len<T: Real>(tiles: usize, bags: usize) -> usize {
     tiles + (bag_size::<T>(tiles) + Blocks::<T>::SIZE * tiles).saturating_mul(bags)
-}
-
-/// How many bags scratch serves: each takes `bag` elements and is expected to need `blocks` more, and of these
-/// `reserve` must be left, so that the first bag has room whatever it needs.
-fn fitting(scratch: usize, bag: usize, blocks: usize, reserve: usize) -> usize {
-    (scratch / (bag + blocks)).min(scratch.saturating_sub(reserve) / bag)
 }
 
 /// Blocks of a few bags: scores, then posteriors times the bag's mass.
@@ -221,6 +192,13 @@ impl<'a, T: Real> Chunk<'a, T> {
         whole(T::one() / T::UNIT_ROUNDOFF)
     }
 
+    /// How many bags scratch serves, at least one: each takes `bag` elements and is expected to need `blocks` more.
+    /// Of these as many are left as a bag takes that is alive in all `tiles`, so that the first one always has room.
+    fn fitting(scratch: usize, bag: usize, blocks: usize, tiles: usize) -> usize {
+        let rest = scratch.saturating_sub(tiles * Blocks::<T>::SIZE);
+        (scratch / (bag + blocks)).min(rest / bag).min(Self::exact() / tiles.max(1)).max(1)
+    }
+
     /// Every bag in every tile. This and the next two return the scored chunk and how many blocks it needed room for.
     fn with_all<B: Bags, const D: usize>(
         source: Source<'_, T, B, D>,
@@ -257,8 +235,7 @@ impl<'a, T: Real> Chunk<'a, T> {
         let tiles = source.tiles.count();
         let starts = take(&mut scratch, tiles);
         let (bag, blocks) = (bag_size::<T>(tiles), outlook.blocks() * Blocks::<T>::SIZE);
-        let stride = fitting(scratch.len(), bag, blocks, tiles * Blocks::<T>::SIZE);
-        let stride = stride.min(Self::exact() / tiles.max(1)).clamp(1, most);
+        let stride = Self::fitting(scratch.len(), bag, blocks, tiles).min(most);
         let [tops, best, mass, tilt] = [(); 4].map(|()| take(&mut scratch, stride));
         let (marks, top_scores) = (take(&mut scratch, stride * tiles), take(&mut scratch, stride * T::LANES));
         let mut candidates = Candidates { marks, stride, tops, best: &mut *best, top_scores };
@@ -289,8 +266,7 @@ impl<'a, T: Real> Chunk<'a, T> {
         // Every group's first tiles let more pass than its last.
         let bag = groups.count * (1 + Blocks::<T>::SIZE) + 2;
         let blocks = groups.count * outlook.blocks() * Blocks::<T>::SIZE;
-        let stride = fitting(scratch.len(), bag, blocks, groups.slots() * Blocks::<T>::SIZE);
-        let stride = stride.min(Self::exact() / tiles.max(1)).clamp(1, most);
+        let stride = Self::fitting(scratch.len(), bag, blocks, groups.slots()).min(most);
         let best = take(&mut scratch, groups.count * stride);
         let [mass, tilt] = [(); 2].map(|()| take(&mut scratch, stride));
         let spare = Blocks::take(&mut scratch, groups.count * stride, true);
