@@ -37,6 +37,12 @@ pub enum GridError {
     Cut,
     /// A noise outside `[0, 1)`.
     Noise,
+    /// No targets, or no bag that has any.
+    NoTargets,
+    /// A target that is not finite.
+    Target { target: usize },
+    /// A class, or a target, that there is not.
+    NoSuchClass { class: usize, classes: usize },
 }
 
 impl fmt::Display for GridError {
@@ -73,6 +79,11 @@ impl fmt::Display for GridError {
             Self::Pseudocount => f.write_str("a pseudocount is a finite number, at least 0"),
             Self::Cut => f.write_str("a cut is a positive number of nats"),
             Self::Noise => f.write_str("noise is at least 0 and less than 1"),
+            Self::NoTargets => f.write_str("labels need at least one target, and another bag that has it"),
+            Self::Target { target } => write!(f, "target {target} is not a finite number"),
+            Self::NoSuchClass { class, classes } => {
+                write!(f, "class {class} of {classes} (they are numbered from 0)")
+            }
             Self::NoPasses => f.write_str("an M-step has at least one inner pass"),
         }
     }

@@ -44,6 +44,7 @@
 //! | [`Grid`] | the parameters: `pi` and the location prior |
 //! | [`LogHistograms`] | the logarithms of window histograms and prior, packed: all that inference needs, also from flash |
 //! | [`Statistics`] | expected counts of every window, and the scratch of both steps |
+//! | [`LabelSums`], [`Embedding`], [`Labels`] | targets of bags summed up, embedded in the cells, read at a place |
 //! | [`Learner`] | a grid that is fitted: both steps, with [`Options`] |
 //!
 //! # Features
@@ -64,6 +65,7 @@ mod error;
 mod estep;
 mod grid;
 mod histograms;
+mod labels;
 mod learner;
 mod mstep;
 mod options;
@@ -76,6 +78,7 @@ pub use crate::{
     error::GridError,
     grid::Grid,
     histograms::{LogHistograms, Posterior},
+    labels::{Embedding, LabelSums, Labels, Mass, Reading, label_scratch_len, label_sums_len},
     learner::Learner,
     options::{Cut, Options, Rule},
     shape::Shape,
