@@ -29,7 +29,9 @@ pub(crate) enum Command {
     /// Columns: id, title, label; tokens (stop words left out) and known_tokens (those of the model's
     /// vocabulary); x0, x1, ... the cell where the most probable window starts; mean0, mean1, ... the circular
     /// mean of the posterior over window starts, empty where it has none; probability of the most probable
-    /// window; log_evidence_per_token in nats. A document without a known word has no position.
+    /// window; log_evidence_per_token in nats; and where the fitted documents had labels, expected_label and
+    /// label_share: what documents around there are labelled, and how large a share of them. A document without a
+    /// known word has no position.
     Embed(EmbedArgs),
     /// The top words of a place on a fitted grid
     ///

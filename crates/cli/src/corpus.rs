@@ -1,7 +1,7 @@
 //! From a path to bags of words.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::HashMap,
     fs,
     path::{Path, PathBuf},
 };
@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use crate::{
     args::{ReadArgs, WordArgs},
     failure::Failure,
+    labels::Labelling,
     memory,
     report::{Report, thousands},
     store::{Builder, Plan, Storable, Store},
@@ -37,7 +38,6 @@ const TERMS: usize = u32::MAX as usize;
 pub(crate) struct Entry {
     pub(crate) id: String,
     pub(crate) title: String,
-    pub(crate) label: Option<String>,
     pub(crate) snippet: String,
     /// Words of any kind but stop words.
     pub(crate) tokens: f64,
@@ -50,6 +50,7 @@ pub(crate) struct Corpus<T> {
     pub(crate) name: String,
     /// One for each document, if they were asked for.
     pub(crate) entries: Vec<Entry>,
+    pub(crate) labels: Labelling,
     pub(crate) vocabulary: Vec<String>,
     /// Tokens of the vocabulary, before counts were rounded.
     pub(crate) tokens: f64,
@@ -58,14 +59,6 @@ pub(crate) struct Corpus<T> {
     /// The counts as the fit takes them, each rounded once, to nearest: those up to 2²⁴ in `f32` and 2⁵³ in `f64`
     /// are exact. A fraction that rounds to zero is left out.
     pub(crate) bags: Store<T>,
-}
-
-impl<T> Corpus<T> {
-    /// The labels in their order, each once.
-    pub(crate) fn labels(&self) -> Vec<String> {
-        let labels: BTreeSet<_> = self.entries.iter().filter_map(|entry| entry.label.as_deref()).collect();
-        labels.into_iter().map(str::to_owned).collect()
-    }
 }
 
 /// Where documents come from, and what is kept of them.
@@ -156,10 +149,11 @@ impl Input<'_> {
         let mut words = Counter::new(&options).map_err(refuse)?;
         let mut terms = Builder::new(TERMS, self.plan())?;
         let mut counts: Option<Words> = None;
-        let (mut entries, mut bag) = (Vec::new(), Vec::new());
+        let (mut entries, mut labels, mut bag) = (Vec::new(), Labelling::default(), Vec::new());
         let read = self.visit(report, |item| {
             match item {
-                Item::Document(document) => {
+                Item::Document(mut document) => {
+                    labels.push(document.label.take());
                     let read = words.read(&document.text).map_err(refuse)?;
                     bag.clear();
                     bag.extend(read.iter().map(|&(term, count)| (term as usize, count)));
@@ -175,7 +169,7 @@ impl Input<'_> {
                         counts.push(bag)?;
                     }
                 }
-                Item::Labels(labels) => put_labels(&mut entries, labels),
+                Item::Labels(read) => labels.replace(read),
                 _ => {}
             }
             Ok(())
@@ -195,7 +189,7 @@ impl Input<'_> {
                 kept.corpus(entries)?
             }
         };
-        corpus.name = read.name;
+        (corpus.name, corpus.labels) = (read.name, labels.finish());
         if corpus.vocabulary.is_empty() {
             return Err(Failure::new(
                 format_args!("{}: no word is left of {} documents", read.path.display(), corpus.bags.len()),
@@ -263,10 +257,11 @@ impl Input<'_> {
         let known = Vocabulary::new(vocabulary, &tokenizer);
         let all: Vec<_> = (0u32..).take(vocabulary.len()).map(Some).collect();
         let mut kept = Kept::new(vocabulary.to_vec(), self.plan())?;
-        let (mut entries, mut feature_of) = (Vec::new(), Vec::new());
+        let (mut entries, mut labels, mut feature_of) = (Vec::new(), Labelling::default(), Vec::new());
         let read = self.visit(report, |item| {
             match item {
-                Item::Document(document) => {
+                Item::Document(mut document) => {
+                    labels.push(document.label.take());
                     let bag = known.count(&document.text);
                     kept.bag(bag.into_iter().map(|(word, count)| (word as usize, count)), &all)?;
                     let tokens = tokenizer.tokens(&document.text).count();
@@ -283,12 +278,12 @@ impl Input<'_> {
                     let tokens = bag.map(|(_, count)| count).sum();
                     entries.push(counted(entries.len() + 1, String::new(), tokens));
                 }
-                Item::Labels(labels) => put_labels(&mut entries, labels),
+                Item::Labels(read) => labels.replace(read),
                 _ => {}
             }
             Ok(())
         })?;
-        Ok(Corpus { name: read.name, ..kept.corpus(entries)? })
+        Ok(Corpus { name: read.name, labels: labels.finish(), ..kept.corpus(entries)? })
     }
 }
 
@@ -364,7 +359,15 @@ impl<T: Real + Storable> Kept<T> {
 
     fn corpus(self, entries: Vec<Entry>) -> Result<Corpus<T>, Failure> {
         let Self { vocabulary, tokens, placed, bags, .. } = self;
-        Ok(Corpus { name: String::new(), entries, vocabulary, tokens, placed, bags: bags.finish()? })
+        Ok(Corpus {
+            name: String::new(),
+            entries,
+            labels: Labelling::default(),
+            vocabulary,
+            tokens,
+            placed,
+            bags: bags.finish()?,
+        })
     }
 }
 
@@ -406,11 +409,6 @@ fn told<T: Storable>(corpus: &Corpus<T>, report: &Report) {
     );
 }
 
-/// Labels that are known only after the documents.
-fn put_labels(entries: &mut [Entry], labels: Vec<Option<String>>) {
-    entries.iter_mut().zip(labels).for_each(|(entry, label)| entry.label = label);
-}
-
 /// The text options that were asked for.
 pub(crate) fn text_options(args: &WordArgs) -> Result<TextOptions, Failure> {
     let stop_words = match args.stop_words.as_str() {
@@ -439,11 +437,11 @@ pub(crate) fn text_options(args: &WordArgs) -> Result<TextOptions, Failure> {
 
 fn entry(document: Document, tokens: f64) -> Entry {
     let snippet = beginning(&document.text, SNIPPET);
-    Entry { id: document.id, title: document.title, label: document.label, snippet, tokens }
+    Entry { id: document.id, title: document.title, snippet, tokens }
 }
 
 fn counted(number: usize, snippet: String, tokens: f64) -> Entry {
-    Entry { id: number.to_string(), title: format!("document {number}"), label: None, snippet, tokens }
+    Entry { id: number.to_string(), title: format!("document {number}"), snippet, tokens }
 }
 
 /// The first words of a text, blanks made even.

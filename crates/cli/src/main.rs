@@ -10,6 +10,7 @@ mod corpus;
 mod failure;
 mod fit;
 mod interrupt;
+mod labels;
 mod layout;
 mod memory;
 mod model;

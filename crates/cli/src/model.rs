@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     failure::Failure,
     fit::Parameters,
+    labels::Labelled,
     layout::{Layout, Sides},
     memory,
     store::Storable,
@@ -22,15 +23,23 @@ const KIND: &str = "counting grid";
 /// A scalar that a model file can hold.
 pub(crate) trait Stored: Real + Storable {
     fn data(table: Vec<Self>) -> TableData;
+    /// The elements of a table of this scalar; none of another.
+    fn take(table: TableData) -> Vec<Self>;
 }
 impl Stored for f32 {
     fn data(table: Vec<Self>) -> TableData {
         TableData::F32(table)
     }
+    fn take(table: TableData) -> Vec<Self> {
+        if let TableData::F32(table) = table { table } else { Vec::new() }
+    }
 }
 impl Stored for f64 {
     fn data(table: Vec<Self>) -> TableData {
         TableData::F64(table)
+    }
+    fn take(table: TableData) -> Vec<Self> {
+        if let TableData::F64(table) = table { table } else { Vec::new() }
     }
 }
 
@@ -51,6 +60,7 @@ pub(crate) struct About {
 pub(crate) struct Model<T> {
     pub(crate) about: About,
     pub(crate) grid: Parameters<T>,
+    pub(crate) labels: Option<Labelled<T>>,
 }
 
 /// A model as a file has it.
@@ -60,9 +70,13 @@ pub(crate) enum AnyModel {
     F64(Model<f64>),
 }
 
-/// The tables `pi` `[feature, extents...]`, `prior` `[extents...]` and `window` `[axes]`, with texts `kind`,
-/// `version`, `title`, `vocabulary`, `text`, `fit`.
-pub(crate) fn to_file<T: Stored>(about: &About, grid: &Parameters<T>) -> ModelFile {
+/// The tables `pi` `[feature, extents...]`, `prior` `[extents...]`, `window` `[axes]` and, where documents have labels,
+/// `labels` `[label, extents...]`, with texts `kind`, `version`, `title`, `vocabulary`, `text`, `fit` and `labels`.
+pub(crate) fn to_file<T: Stored>(
+    about: &About,
+    grid: &Parameters<T>,
+    labels: Option<&Labelled<T>>,
+) -> ModelFile {
     let (pi, prior) = grid.tables();
     let extents = about.layout.grid.0.clone();
     let sides = about.layout.window.0.iter().map(|&side| u32::try_from(side).unwrap_or(u32::MAX)).collect();
@@ -70,7 +84,7 @@ pub(crate) fn to_file<T: Stored>(about: &About, grid: &Parameters<T>) -> ModelFi
     let mut file = ModelFile {
         tables: vec![
             table("pi", [vec![about.vocabulary.len()], extents.clone()].concat(), T::data(pi.to_vec())),
-            table("prior", extents, T::data(prior.to_vec())),
+            table("prior", extents.clone(), T::data(prior.to_vec())),
             table("window", vec![about.layout.window.0.len()], TableData::U32(sides)),
         ],
         ..ModelFile::default()
@@ -84,6 +98,11 @@ pub(crate) fn to_file<T: Stored>(about: &About, grid: &Parameters<T>) -> ModelFi
     ];
     file.metadata.extend(texts.map(|(key, text)| (key.to_owned(), text)));
     file.set_strings("vocabulary", &about.vocabulary);
+    if let Some(labels) = labels {
+        let shape = [vec![labels.names.len()], extents].concat();
+        file.tables.push(table("labels", shape, T::data(labels.table.clone())));
+        file.set_strings("labels", &labels.names);
+    }
     file
 }
 
@@ -97,16 +116,19 @@ pub(crate) fn read(path: &Path) -> Result<AnyModel, Failure> {
         )
     };
     let about = about(&file).map_err(foreign)?;
+    let names = file.strings("labels").unwrap_or_default();
     let mut take = |name: &str| {
         let place = file.tables.iter().position(|table| table.name == name);
         place.map(|place| file.tables.swap_remove(place).data)
     };
-    match (take("pi"), take("prior")) {
-        (Some(TableData::F32(pi)), Some(TableData::F32(prior))) => {
-            Ok(AnyModel::F32(Model::new(about, pi, &prior, foreign)?))
+    match (take("pi"), take("prior"), take("labels")) {
+        (Some(TableData::F32(pi)), Some(TableData::F32(prior)), labels) => {
+            let labels = labels.map(|labels| (names, f32::take(labels)));
+            Ok(AnyModel::F32(Model::new(about, pi, &prior, labels, foreign)?))
         }
-        (Some(TableData::F64(pi)), Some(TableData::F64(prior))) => {
-            Ok(AnyModel::F64(Model::new(about, pi, &prior, foreign)?))
+        (Some(TableData::F64(pi)), Some(TableData::F64(prior)), labels) => {
+            let labels = labels.map(|labels| (names, f64::take(labels)));
+            Ok(AnyModel::F64(Model::new(about, pi, &prior, labels, foreign)?))
         }
         _ => Err(foreign("the tables `pi` and `prior` are both F32 or both F64".to_owned())),
     }
@@ -117,6 +139,7 @@ impl<T: Real> Model<T> {
         about: About,
         pi: Vec<T>,
         prior: &[T],
+        labels: Option<(Vec<String>, Vec<T>)>,
         foreign: impl Fn(String) -> Failure,
     ) -> Result<Self, Failure> {
         let (shape, _) = memory::plan::<T>(&about.layout, about.vocabulary.len(), 1)?;
@@ -129,7 +152,12 @@ impl<T: Real> Model<T> {
         own.copy_from_slice(&pi);
         own_prior.copy_from_slice(prior);
         let grid = Grid::new(shape, storage).map_err(|error| foreign(error.to_string()))?;
-        Ok(Self { about, grid })
+        let labelled = |(names, table)| Labelled::new(shape, names, table);
+        let labels = labels.map(labelled).transpose();
+        let labels = labels.map_err(|_| {
+            foreign("its table `labels` is not [labels, extents...] of finite numbers like `pi`, named by its text".into())
+        })?;
+        Ok(Self { about, grid, labels })
     }
 }
 

@@ -231,6 +231,12 @@ fn models_that_are_none() {
         countgrid_io::save(folder.path().join("foreign"), &file).unwrap();
         fs::read(folder.path().join("foreign")).unwrap()
     };
+    let mislabelled = {
+        let mut file = countgrid_io::load(folder.path().join("good")).unwrap();
+        file.set_strings("labels", ["two", "names for three labels"]);
+        countgrid_io::save(folder.path().join("mislabelled"), &file).unwrap();
+        fs::read(folder.path().join("mislabelled")).unwrap()
+    };
     let text = String::from_utf8_lossy(&good).into_owned();
     let kind = text.find("counting grid").unwrap();
     let mut renamed = good.clone();
@@ -244,6 +250,7 @@ fn models_that_are_none() {
         (&nan, "NaN"),
         (&negative, "`prior`"),
         (&longer, "bytes"),
+        (&mislabelled, "`labels`"),
         (&foreign, "no model of a counting grid"),
         (&renamed, "no model of a counting grid"),
         (b"From a pile of documents to a map of what is in it.", "no model file"),

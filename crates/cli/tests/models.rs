@@ -149,3 +149,37 @@ fn a_closed_standard_output_is_no_panic() {
     let help = run(folder.path(), &["--help"]);
     assert!(help.status.success());
 }
+
+#[test]
+fn labels_are_kept_with_the_grid_and_expected_of_new_documents() {
+    let folder = tempfile::tempdir().unwrap();
+    fit(folder.path(), &[]);
+    // Without labels of their own, and with words of one topic.
+    let new = "id,text\nsea,Sail and mast and harbour\nnone,Zeppelins\n";
+    fs::write(folder.path().join("new.csv"), new).unwrap();
+    let rows = table(&stdout(folder.path(), &["embed", "model.safetensors", "new.csv"]));
+    assert_eq!(rows[0]["expected_label"], "boats");
+    assert!((0.5..=1.0).contains(&rows[0]["label_share"].parse::<f64>().unwrap()));
+    assert!(rows[1]["expected_label"].is_empty() && rows[1]["label_share"].is_empty());
+    // The documents of the fit: a label that does not tell topics apart is wrong.
+    let rows = table(&stdout(folder.path(), &["embed", "model.safetensors", "made.csv"]));
+    let right = rows.iter().filter(|row| row["label"] == row["expected_label"]).count();
+    assert!(right >= 86, "{right} of {}", rows.len());
+
+    let info: Value =
+        serde_json::from_str(&stdout(folder.path(), &["info", "model.safetensors", "--json"])).unwrap();
+    assert_eq!(info["labels"], serde_json::json!(["boats", "bread", "stars"]));
+
+    // A folder's labels are known last, and order makes no difference to their names.
+    common::write_folder(&folder.path().join("texts"));
+    stdout(folder.path(), &["fit", "texts", "--iterations", "5", "-o", "folder.safetensors"]);
+    let info = stdout(folder.path(), &["info", "folder.safetensors"]);
+    assert!(info.contains("labels           boats, bread, stars\n"), "{info}");
+
+    // Without labels there are no columns of them.
+    let plain = "id,text\n1,sail mast harbour sail\n2,mast sail harbour mast\n3,sail mast mast harbour\n";
+    fs::write(folder.path().join("plain.csv"), plain).unwrap();
+    stdout(folder.path(), &["fit", "plain.csv", "--max-share", "1", "-o", "plain.safetensors"]);
+    let rows = table(&stdout(folder.path(), &["embed", "plain.safetensors", "plain.csv"]));
+    assert!(!rows[0].contains_key("expected_label"));
+}

@@ -2,12 +2,15 @@
 
 use std::io::{self, Write};
 
+use countgrid_grid::Labels;
 use countgrid_io::{BLOCK_ENTRIES, check_writable, write_atomically};
+use countgrid_math::Real;
 
 use crate::{
     args::EmbedArgs,
     corpus::{Corpus, Input},
     failure::Failure,
+    labels::Labelled,
     layout::AXES,
     model::{AnyModel, Model, Stored, read},
     place::{Mean, inference, place},
@@ -38,7 +41,8 @@ fn embed<T: Stored>(args: &EmbedArgs, model: &Model<T>) -> Result<(), Failure> {
     };
     let corpus = input.count::<T>(&model.about.vocabulary, &model.about.text, &report)?;
     let rows = rows(model, &corpus)?;
-    let table = |out: &mut dyn Write| write(out, model.about.layout.grid.0.len(), &rows);
+    let labels = model.labels.as_ref().map(|labels| labels.names.as_slice());
+    let table = |out: &mut dyn Write| write(out, model.about.layout.grid.0.len(), labels, &rows);
     match &args.output {
         Some(output) => write_atomically(output, table)?,
         None => table(&mut io::BufWriter::new(io::stdout().lock())).map_err(Failure::output)?,
@@ -60,6 +64,7 @@ fn embed<T: Stored>(args: &EmbedArgs, model: &Model<T>) -> Result<(), Failure> {
 /// One document of the table.
 struct Row<'a> {
     entry: &'a crate::corpus::Entry,
+    label: &'a str,
     known_tokens: f64,
     position: Option<Position>,
 }
@@ -69,6 +74,8 @@ struct Position {
     window: Vec<usize>,
     mean: Vec<Option<f64>>,
     probability: f64,
+    /// Index and share of the label to expect, of equals the first, if the model knows labels.
+    expected: Option<(usize, f64)>,
     log_evidence_per_token: f64,
 }
 
@@ -76,6 +83,8 @@ fn rows<'a, T: Stored>(model: &Model<T>, corpus: &'a Corpus<T>) -> Result<Vec<Ro
     let layout = &model.about.layout;
     let torus = *model.grid.shape().windows().torus();
     let mut rows = Vec::with_capacity(corpus.entries.len());
+    let labels = model.labels.as_ref().map(Labelled::labels).transpose()?;
+    let mut shares = vec![T::zero(); labels.as_ref().map_or(0, Labels::targets)];
     place(&inference(&model.grid)?, &corpus.bags, |bag, known_tokens, posterior| {
         let Some(entry) = corpus.entries.get(bag) else { return };
         let mut best = (0, 0.0);
@@ -88,6 +97,7 @@ fn rows<'a, T: Stored>(model: &Model<T>, corpus: &'a Corpus<T>) -> Result<Vec<Ro
             }
         });
         let extents = layout.grid.0.iter();
+        let read = labels.as_ref().and_then(|labels| labels.read(posterior, &mut shares).ok());
         let position = (known_tokens > 0.0).then(|| Position {
             window: layout.coordinates(&torus, best.0),
             mean: (AXES - extents.len()..)
@@ -95,37 +105,53 @@ fn rows<'a, T: Stored>(model: &Model<T>, corpus: &'a Corpus<T>) -> Result<Vec<Ro
                 .map(|(axis, &extent)| mean.of_axis(axis, extent))
                 .collect(),
             probability: best.1,
+            expected: read.and_then(|()| largest(&shares)),
             log_evidence_per_token: posterior.log_evidence().to_f64() / known_tokens,
         });
-        rows.push(Row { entry, known_tokens, position });
+        let label = corpus.labels.name(bag).unwrap_or_default();
+        rows.push(Row { entry, label, known_tokens, position });
     })?;
     Ok(rows)
 }
 
-fn write(out: &mut dyn Write, axes: usize, rows: &[Row<'_>]) -> io::Result<()> {
+/// The largest and its index, of equals the first.
+fn largest<T: Real>(shares: &[T]) -> Option<(usize, f64)> {
+    let larger = |best: Option<(usize, f64)>, (index, share): (usize, f64)| match best {
+        Some(best) if best.1 >= share => Some(best),
+        _ => Some((index, share)),
+    };
+    shares.iter().map(|&share| Real::to_f64(share)).enumerate().fold(None, larger)
+}
+
+fn write(out: &mut dyn Write, axes: usize, labels: Option<&[String]>, rows: &[Row<'_>]) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     let mut names: Vec<String> =
         ["id", "title", "label", "tokens", "known_tokens"].map(str::to_owned).to_vec();
     names.extend((0..axes).map(|axis| format!("x{axis}")));
     names.extend((0..axes).map(|axis| format!("mean{axis}")));
     names.extend(["probability", "log_evidence_per_token"].map(str::to_owned));
+    if labels.is_some() {
+        names.extend(["expected_label", "label_share"].map(str::to_owned));
+    }
     csv.write_record(&names)?;
-    for Row { entry, known_tokens, position } in rows {
-        let label = entry.label.clone().unwrap_or_default();
+    for Row { entry, label, known_tokens, position } in rows {
         let mut fields = vec![
             entry.id.clone(),
             entry.title.clone(),
-            label,
+            (*label).to_owned(),
             entry.tokens.to_string(),
             known_tokens.to_string(),
         ];
         match position {
             None => fields.resize(names.len(), String::new()),
-            Some(Position { window, mean, probability, log_evidence_per_token }) => {
+            Some(Position { window, mean, probability, expected, log_evidence_per_token }) => {
                 fields.extend(window.iter().map(usize::to_string));
                 fields
                     .extend(mean.iter().map(|mean| mean.map_or(String::new(), |mean| format!("{mean:.3}"))));
                 fields.extend([format!("{probability:.6}"), format!("{log_evidence_per_token:.6}")]);
+                if let (Some(labels), Some((label, share))) = (labels, expected) {
+                    fields.extend([labels.get(*label).cloned().unwrap_or_default(), format!("{share:.6}")]);
+                }
             }
         }
         csv.write_record(&fields)?;

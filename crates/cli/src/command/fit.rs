@@ -12,6 +12,7 @@ use crate::{
     failure::Failure,
     fit::{Ending, Fitted, fit},
     interrupt::Interrupt,
+    labels::Labelled,
     layout::Layout,
     memory,
     model::{About, Stored, to_file},
@@ -74,13 +75,14 @@ fn fit_and_save<T: Stored>(
     };
     let mut corpus = input.select::<T>(&args.words, report)?;
     let layout = layout_of(&mut corpus, &args.fit, report)?;
-    let Fitted { grid, ending, .. } =
+    let Fitted { grid, histograms, ending } =
         fit::<T>(&corpus.bags, corpus.tokens, &layout, &args.fit, report, interrupt)?;
     told(&ending, report);
+    let labels = Labelled::embed(&histograms, &corpus, report)?;
     let about = about(&corpus.name, &corpus, &layout, text, &args.words, &args.fit, &ending);
     {
         let _whole = interrupt.writing();
-        save(&args.output, &to_file(&about, &grid))?;
+        save(&args.output, &to_file(&about, &grid, labels.as_ref()))?;
     }
     wrote(report, &corpus, &ending, &[&args.output]);
     Ok(())

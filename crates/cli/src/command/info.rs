@@ -15,6 +15,8 @@ use crate::{
 
 /// Places of the overview, at most.
 const PLACES: usize = 16;
+/// Labels that are named, at most.
+const LABELS: usize = 10;
 /// Words of each.
 const WORDS: usize = 6;
 
@@ -37,13 +39,14 @@ fn info<T: Real>(args: &InfoArgs, model: &Model<T>, precision: &str) -> Result<(
         uses.iter().map(|uses| top(uses, WORDS, Use::tells).into_iter().map(word).collect::<Vec<_>>());
     let overview: Vec<_> = places.iter().zip(words).collect();
 
+    let labels = model.labels.as_ref().map(|labels| labels.names.as_slice()).unwrap_or_default();
     let mut out = io::stdout().lock();
     let written = if args.json {
         let overview: Vec<_> =
             overview.iter().map(|(at, words)| json!({ "at": at, "words": words })).collect();
         let object = json!({
             "title": about.title, "precision": precision, "grid": about.layout.grid.0,
-            "window": about.layout.window.0, "vocabulary": about.vocabulary.len(), "fit": about.fit,
+            "window": about.layout.window.0, "vocabulary": about.vocabulary.len(), "labels": labels, "fit": about.fit,
             "words": overview,
         });
         writeln!(out, "{object}")
@@ -53,6 +56,11 @@ fn info<T: Real>(args: &InfoArgs, model: &Model<T>, precision: &str) -> Result<(
         line("grid", &about.layout.grid.to_string());
         line("window", &about.layout.window.to_string());
         line("vocabulary", &format!("{} words", thousands(about.vocabulary.len())));
+        if !labels.is_empty() {
+            let more =
+                if labels.len() > LABELS { format!(", ... ({})", labels.len()) } else { String::new() };
+            line("labels", &(labels[..labels.len().min(LABELS)].join(", ") + &more));
+        }
         line("precision", precision);
         for (name, value) in about.fit.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null())
         {

@@ -16,6 +16,7 @@ use crate::{
     failure::Failure,
     fit::{Fitted, fit},
     interrupt::Interrupt,
+    labels::Labelled,
     layout::Layout,
     model::{Stored, to_file},
     place::{best, place},
@@ -133,10 +134,11 @@ fn draw<T: Stored>(
     told(&fitted.ending, report);
     let title = args.title.as_deref().unwrap_or(&corpus.name);
     let about = about(title, corpus, layout, text, &args.words, &args.fit, &fitted.ending);
+    let labels = Labelled::embed(&fitted.histograms, corpus, report)?;
     let page = page(title, corpus, layout, &fitted, args.fit.seed, report)?;
     {
         let _whole = interrupt.writing();
-        files.write(&page, &to_file(&about, &fitted.grid))?;
+        files.write(&page, &to_file(&about, &fitted.grid, labels.as_ref()))?;
     }
     wrote(report, corpus, &fitted.ending, &[&files.page, &files.model]);
     Ok(())
@@ -155,17 +157,15 @@ fn page<T: Stored>(
     let (Some(extents), Some(window)) = sides else {
         return Err(Failure::new("a page needs one or two axes", "take another --grid"));
     };
-    let labels = corpus.labels();
     let mut documents = Vec::with_capacity(corpus.entries.len());
     place(&fitted.histograms, &corpus.bags, |bag, tokens, posterior| {
         let windows = if tokens > 0.0 { best(posterior, WINDOWS) } else { Vec::new() };
         // A float's probability may be a rounding above 1.
         let posterior = windows.into_iter().map(|(cell, q)| (cell as u32, (q as f32).min(1.0))).collect();
         let Some(entry) = corpus.entries.get(bag) else { return };
-        let label = entry.label.as_ref().and_then(|label| labels.binary_search(label).ok());
         documents.push(Document {
             title: entry.title.clone(),
-            label: label.map(|label| label as u32),
+            label: corpus.labels.of.get(bag).copied().flatten(),
             snippet: entry.snippet.clone(),
             posterior,
         });
@@ -207,7 +207,7 @@ fn page<T: Stored>(
         window,
         words,
         documents,
-        labels,
+        labels: corpus.labels.names.clone(),
         facts: facts.map(|(name, value)| (name.to_owned(), value)).to_vec(),
     })
 }
