@@ -17,13 +17,20 @@
 //! * `std` (default): the instruction set is chosen at run time. No result depends on it.
 //! * `alloc`: constructors that own their tables.
 //! * `grid` (default): counting grids.
+//! * `scores` (default): similarities of rows as Gram matrices, and standardisation.
+//! * `classify` (default): neighbours, support vector machines, folds and metrics.
+//! * `rayon`: fitting and placing on all threads. No result depends on it.
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "classify")]
+pub use countgrid_classify as classify;
 pub use countgrid_counts as counts;
 pub use countgrid_em as em;
 #[cfg(feature = "grid")]
 pub use countgrid_grid as grid;
 pub use countgrid_math as math;
 pub use countgrid_prefix as prefix;
+#[cfg(feature = "scores")]
+pub use countgrid_scores as scores;
 pub use countgrid_torus as torus;

@@ -1,4 +1,4 @@
-//! Kinds `cg_e_step`, `cg_fit` and `cg_fit_factored`.
+//! Kinds `cg_e_step`, `cg_fit`, `cg_fit_factored` and `mixture_fit`.
 
 use countgrid::{
     counts::Dense,
@@ -147,6 +147,45 @@ fn fit_of<T: Real, const D: usize>(case: &Case) -> Result<(), Failure> {
             "prior" => case.check(name, prior, tolerance)?,
             "q" => case.check(name, &q, tolerance)?,
             "final_log_evidence" => case.check(name, &evidence, tolerance)?,
+            _ => return Err(Failure(format!("expected.{name}: no such result"))),
+        }
+    }
+    Ok(())
+}
+
+/// A mixture is a grid on a circle whose windows have one cell: components are cells, weights the prior.
+pub fn mixture<T: Real>(case: &Case) -> Result<(), Failure> {
+    let (counts, beta) = (case.input("counts")?, case.input("beta0")?);
+    let ([bags, features], [components, _]) = (&counts.shape[..], &beta.shape[..]) else {
+        return Err(Failure("counts: not [T, Z], or beta0: not [K, Z]".into()));
+    };
+    let shape = Shape::new(Windows::new(Torus::new([*components])?, [1])?, *features)?;
+    let mut tables = transpose::<T>(&beta.data, *components)?;
+    tables.resize(shape.grid_len(), T::from_f64(1.0 / *components as f64));
+    let tolerance = case.tolerance::<T>(SINGLE_FIT)?;
+    let start = Start { shape, counts: counts.data.clone(), bags: *bags, tables };
+    let mut learner = start.learner(Options {
+        learn_prior: case.flag("learn_weights"),
+        pseudocount: case.number("pseudocount", 0.0),
+        cut: Cut::Off,
+        ..Options::default()
+    })?;
+    let data = Dense::new(*features, &start.counts)?;
+    let mut statistics = start.statistics(3)?;
+    let (mut bound, mut q) = (Vec::new(), Vec::new());
+    for _ in 0..case.number("iterations", 0.0) as usize {
+        (q, _) = start.place(&learner)?;
+        statistics.clear();
+        bound.push(-learner.expectation(&data, &mut statistics)? - learner.penalty());
+        learner.maximization(&mut statistics)?;
+    }
+    let (beta, weights) = learner.grid().tables();
+    for name in case.expected_names() {
+        match name {
+            "bound" => case.check(name, &bound, tolerance)?,
+            "beta" => case.check(name, &transpose_back(beta, *components), tolerance)?,
+            "weights" => case.check(name, weights, tolerance)?,
+            "q" => case.check(name, &q, tolerance)?,
             _ => return Err(Failure(format!("expected.{name}: no such result"))),
         }
     }

@@ -1,10 +1,11 @@
-//! Kind `cg_labels`: what is read off posteriors under a fixed grid.
+//! Kinds `cg_labels`, what is read off posteriors under a fixed grid, and `cg_classifier`, a grid for each class.
 
 use countgrid::{
+    classify::{lowest, nearest, vote},
     counts::Dense,
     grid::{Embedding, Grid, LabelSums, LogHistograms, Reading, Shape, label_scratch_len, label_sums_len},
     math::Real,
-    prefix::{scratch_len, spread_sums},
+    scores::{Similarity, gram, spread_rows, spread_scratch_len},
     torus::{Torus, Windows},
 };
 
@@ -12,9 +13,6 @@ use crate::{
     case::{Case, Failure, Tolerance},
     windows::{by_axes, transpose, transpose_back},
 };
-
-/// Results that no crate computes yet.
-const LATER: [&str; 2] = ["nearest_neighbour", "ssm"];
 
 pub fn labels<T: Real>(case: &Case) -> Result<(), Failure> {
     by_axes!(case, labels_of, T)
@@ -41,14 +39,16 @@ fn labels_of<T: Real, const D: usize>(case: &Case) -> Result<(), Failure> {
         location.push(posterior.mode());
     })?;
 
-    let mut coverage = q.clone();
-    let mut room = vec![T::zero(); scratch_len(&windows)];
-    for (g, q) in coverage.chunks_exact_mut(cells).zip(q.chunks_exact(cells)) {
-        spread_sums(&windows, q, g, &mut room)?;
-    }
+    let mut spread = q.clone();
+    spread_rows(&windows, &mut spread, &mut vec![T::zero(); spread_scratch_len(&windows)])?;
+    let mut ssm = vec![T::zero(); bags * bags];
+    gram(Similarity::Intersection, cells, &spread, &mut ssm)?;
+    let volume = T::from_f64(windows.volume() as f64);
+    let coverage: Vec<T> = spread.iter().map(|&g| g * volume).collect();
     let classes = case.number("classes", 0.0) as usize;
+    let labels = case.input("labels")?.data;
     let class = |t: usize| -> Result<Vec<T>, Failure> {
-        let label = case.input("labels")?.data[t] as usize;
+        let label = labels[t] as usize;
         Ok((0..classes).map(|l| if l == label { T::one() } else { T::zero() }).collect())
     };
     let value = |t: usize| Ok(vec![T::from_f64(case.input("values")?.data[t])]);
@@ -56,6 +56,15 @@ fn labels_of<T: Real, const D: usize>(case: &Case) -> Result<(), Failure> {
     let torus_distances =
         || location.iter().flat_map(|&a| location.iter().map(move |&b| T::from_f64(torus.distance(a, b))));
     let coordinates = location.iter().flat_map(|&k| torus.coords_of(k)).map(|x| T::from_f64(x as f64));
+    let train = case.number("train", 0.0) as usize;
+    let neighbour = |test: usize| {
+        let distances = (0..train).map(|t| (t, torus.distance_squared(location[t], location[test])));
+        let mut found = [(0, 0)];
+        let found = nearest(distances, &mut found);
+        vote(found.iter().map(|&(t, _)| labels[t] as usize), &mut vec![0; classes])
+    };
+    let neighbours: Vec<T> =
+        (train..bags).filter_map(neighbour).map(|label| T::from_f64(label as f64)).collect();
     let (classes, values) = (Read::all(&shape, &q, &class)?, Read::all(&shape, &q, &value)?);
     for name in case.expected_names() {
         match name {
@@ -68,7 +77,8 @@ fn labels_of<T: Real, const D: usize>(case: &Case) -> Result<(), Failure> {
             "loo_values_window" => case.check(name, &values.window, tolerance)?,
             "location" => case.check(name, &coordinates.clone().collect::<Vec<_>>(), tolerance)?,
             "distance" => case.check(name, &torus_distances().collect::<Vec<_>>(), tolerance)?,
-            name if LATER.contains(&name) => super::say(&format!("cg_labels: {name} is not computed yet")),
+            "nearest_neighbour" => case.check(name, &neighbours, tolerance)?,
+            "ssm" => case.check(name, &ssm, tolerance)?,
             _ => return Err(Failure(format!("expected.{name}: no such result"))),
         }
     }
@@ -112,4 +122,43 @@ impl<T: Real> Read<T> {
         let (window, point) = (loo(Reading::Window)?, loo(Reading::Point)?);
         Ok(Self { gamma: transpose_back(&planes, cells), window, point })
     }
+}
+
+pub fn classifier<T: Real>(case: &Case) -> Result<(), Failure> {
+    by_axes!(case, classifier_of, T)
+}
+
+fn classifier_of<T: Real, const D: usize>(case: &Case) -> Result<(), Failure> {
+    let windows = Windows::new(Torus::new(case.sizes::<D>("E")?)?, case.sizes::<D>("W")?)?;
+    let (counts, pi, prior) = (case.input("counts")?, case.input("pi")?, case.input("prior")?);
+    let [bags, features] = counts.shape[..] else { return Err(Failure("counts: not [T, Z]".into())) };
+    let shape = Shape::new(windows, features)?;
+    let tolerance = case.tolerance::<T>(Tolerance { rel: 1e-3, abs: 1e-3 })?;
+    let data = Dense::new(features, &counts.data)?;
+    let classes = pi.shape[0];
+    let mut free_energy = vec![T::zero(); bags * classes];
+    let tables = pi.data.chunks_exact(shape.cells() * features).zip(prior.data.chunks_exact(shape.cells()));
+    for (class, (pi, prior)) in tables.enumerate() {
+        let mut tables = transpose::<T>(pi, shape.cells())?;
+        tables.extend(prior.iter().map(|&p| T::from_f64(p)));
+        let mut scratch = vec![T::zero(); shape.scratch_len::<T>(1)];
+        let packed = vec![T::zero(); shape.histograms_len::<T>()];
+        let histograms = LogHistograms::pack(&Grid::new(shape, tables)?, packed, &mut scratch)?;
+        histograms.posteriors(&data, &mut scratch, |bag, posterior| {
+            free_energy[bag * classes + class] = -posterior.log_evidence();
+        })?;
+    }
+    let predicted: Vec<T> = free_energy
+        .chunks_exact(classes)
+        .filter_map(|row| lowest(row, &[]))
+        .map(|class| T::from_f64(class as f64))
+        .collect();
+    for name in case.expected_names() {
+        match name {
+            "free_energy" => case.check(name, &free_energy, tolerance)?,
+            "predicted" => case.check(name, &predicted, tolerance)?,
+            _ => return Err(Failure(format!("expected.{name}: no such result"))),
+        }
+    }
+    Ok(())
 }

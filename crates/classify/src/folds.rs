@@ -1,0 +1,73 @@
+use rand_core::Rng;
+
+use crate::{ClassifyError, error::same_length};
+
+/// Puts items into folds of sizes that differ by one at most, at random: `fold` `[item]` is written.
+///
+/// With as many folds as items this is leave one out.
+///
+/// # Errors
+/// [`ClassifyError::TooFew`] for fewer than two folds, or fewer items than folds.
+pub fn folds(folds: usize, rng: &mut impl Rng, fold: &mut [usize]) -> Result<(), ClassifyError> {
+    enough(folds, fold.len())?;
+    fold.iter_mut().enumerate().for_each(|(item, fold)| *fold = item % folds);
+    shuffle(fold, rng);
+    Ok(())
+}
+
+/// Puts items into folds so that each class is spread evenly: its members in two folds differ by one at most, and so
+/// do the sizes of folds. `fold` `[item]` is written, `scratch` `[item]` used.
+///
+/// # Errors
+/// [`ClassifyError::Length`], [`ClassifyError::TooFew`]; [`ClassifyError::FewMembers`] for a class with fewer members
+/// than folds.
+pub fn stratified_folds(
+    labels: &[usize],
+    folds: usize,
+    rng: &mut impl Rng,
+    fold: &mut [usize],
+    scratch: &mut [usize],
+) -> Result<(), ClassifyError> {
+    same_length("fold", labels.len(), fold.len())?;
+    same_length("scratch", labels.len(), scratch.len())?;
+    enough(folds, labels.len())?;
+    // Items class by class; indices make the order one of a kind, whatever sorts.
+    scratch.iter_mut().enumerate().for_each(|(place, item)| *item = place);
+    scratch.sort_unstable_by_key(|&item| (labels.get(item), item));
+    for class in scratch.chunk_by_mut(|&a, &b| labels.get(a) == labels.get(b)) {
+        if class.len() < folds {
+            let label = class.first().and_then(|&item| labels.get(item)).copied().unwrap_or_default();
+            return Err(ClassifyError::FewMembers { class: label, members: class.len(), folds });
+        }
+        shuffle(class, rng);
+    }
+    // Dealt out class after class, each going on where the one before ended, so that the sizes of folds are even.
+    for (place, &item) in scratch.iter().enumerate() {
+        if let Some(fold) = fold.get_mut(item) {
+            *fold = place % folds;
+        }
+    }
+    Ok(())
+}
+
+fn enough(folds: usize, items: usize) -> Result<(), ClassifyError> {
+    if folds < 2 {
+        return Err(ClassifyError::TooFew { what: "folds", found: folds });
+    }
+    if items < folds {
+        return Err(ClassifyError::TooFew { what: "items for each fold", found: items / folds });
+    }
+    Ok(())
+}
+
+/// Puts items in a random order (Fisher and Yates).
+fn shuffle<X>(items: &mut [X], rng: &mut impl Rng) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, below(last + 1, rng));
+    }
+}
+
+/// A number below `n`; of 2⁶⁴ words, so one number is more likely than another by 2⁻⁶⁴ at most.
+fn below(n: usize, rng: &mut impl Rng) -> usize {
+    ((u128::from(rng.next_u64()) * n as u128) >> 64) as usize
+}

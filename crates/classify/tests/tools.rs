@@ -1,0 +1,159 @@
+//! Neighbours, folds and metrics against their definitions.
+
+use countgrid_classify::{
+    ClassifyError, Confusion, Summary, correlation, folds, hellinger, kullback_leibler, lowest, nearest,
+    stratified_folds, vote,
+};
+use proptest::prelude::*;
+use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+
+fn distribution() -> impl Strategy<Value = Vec<f64>> {
+    prop::collection::vec(prop_oneof![1 => Just(0.0), 3 => 0.01f64..1.0], 6).prop_map(|mut p| {
+        p[0] += 0.1;
+        let sum: f64 = p.iter().sum();
+        p.iter_mut().for_each(|p| *p /= sum);
+        p
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_nearest_are_the_first_of_a_stable_sort(
+        distances in prop::collection::vec(prop_oneof![9 => (0u8..5).prop_map(f64::from), 1 => Just(f64::NAN)], 0..20),
+        k in 0usize..8,
+    ) {
+        let mut sorted: Vec<_> = distances.iter().copied().enumerate().filter(|(_, d)| !d.is_nan()).collect();
+        sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
+        sorted.truncate(k);
+        let mut found = vec![(usize::MAX, -1.0); k];
+        prop_assert_eq!(nearest(distances.into_iter().enumerate(), &mut found), &sorted[..]);
+    }
+
+    #[test]
+    fn a_vote_is_for_a_most_frequent_label_and_of_those_the_nearest(labels in prop::collection::vec(0usize..5, 0..9)) {
+        let count = |label: usize| labels.iter().filter(|&&other| other == label).count();
+        let most = labels.iter().map(|&label| count(label)).max();
+        let expected = labels.iter().copied().find(|&label| Some(count(label)) == most);
+        prop_assert_eq!(vote(labels.iter().copied(), &mut [9; 5]), expected);
+    }
+
+    #[test]
+    fn folds_are_even_and_follow_from_the_seed(items in 2usize..60, of in 2usize..8, seed: u64) {
+        let make = |seed| {
+            let mut fold = vec![usize::MAX; items];
+            folds(of, &mut ChaCha8Rng::seed_from_u64(seed), &mut fold).map(|()| fold)
+        };
+        if items < of {
+            prop_assert_eq!(make(seed), Err(ClassifyError::TooFew { what: "items for each fold", found: 0 }));
+        } else {
+            let fold = make(seed).unwrap();
+            prop_assert_eq!(&fold, &make(seed).unwrap());
+            for f in 0..of {
+                let size = fold.iter().filter(|&&other| other == f).count();
+                prop_assert!(size == items / of || size == items.div_ceil(of));
+            }
+        }
+    }
+
+    #[test]
+    fn stratified_folds_spread_each_class(
+        labels in prop::collection::vec(0usize..3, 6..60), of in 2usize..5, seed: u64,
+    ) {
+        let (mut fold, mut scratch) = (vec![usize::MAX; labels.len()], vec![0; labels.len()]);
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let made = stratified_folds(&labels, of, &mut rng, &mut fold, &mut scratch);
+        let members = |class: usize| labels.iter().filter(|&&label| label == class).count();
+        if let Some(class) = (0..3).find(|&class| (1..of).contains(&members(class))) {
+            let few = ClassifyError::FewMembers { class, members: members(class), folds: of };
+            prop_assert_eq!(made, Err(few));
+            return Ok(());
+        }
+        prop_assert_eq!(made, Ok(()));
+        for f in 0..of {
+            let size = |class: Option<usize>| {
+                let items = fold.iter().zip(&labels);
+                items.filter(|&(&fold, &label)| fold == f && class.is_none_or(|class| class == label)).count()
+            };
+            for (size, all) in (0..3).map(|c| (size(Some(c)), members(c))).chain([(size(None), labels.len())]) {
+                prop_assert!(size == all / of || size == all.div_ceil(of), "{size} of {all}");
+            }
+        }
+    }
+
+    #[test]
+    fn divergences_are_zero_at_home_and_positive_away(p in distribution(), q in distribution()) {
+        prop_assert_eq!(kullback_leibler(&p, &p).unwrap(), 0.0);
+        prop_assert_eq!(hellinger(&p, &p).unwrap(), 0.0);
+        let naive: f64 = p.iter().zip(&q).map(|(p, q)| if *p > 0.0 { p * (p / q).ln() } else { 0.0 }).sum();
+        let found = kullback_leibler(&p, &q).unwrap();
+        // Six terms, each with two logarithms below 7.
+        prop_assert!(found == naive || (found - naive).abs() <= 100.0 * f64::EPSILON);
+        prop_assert!(found >= -100.0 * f64::EPSILON);
+        let h = hellinger(&p, &q).unwrap();
+        prop_assert!((0.0..=1.0 + 8.0 * f64::EPSILON).contains(&h));
+        prop_assert_eq!(h, hellinger(&q, &p).unwrap());
+    }
+
+    #[test]
+    fn correlation_ignores_scale_and_place(
+        pairs in prop::collection::vec((-5.0f64..5.0, -5.0f64..5.0), 3..20), scale in 0.1f64..10.0, shift in -9.0f64..9.0,
+    ) {
+        let (x, y): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+        let n = x.len() as f64;
+        let (mx, my) = (x.iter().sum::<f64>() / n, y.iter().sum::<f64>() / n);
+        let sum = |a: &[f64], ma: f64, b: &[f64], mb: f64| -> f64 {
+            a.iter().zip(b).map(|(a, b)| (a - ma) * (b - mb)).sum()
+        };
+        let (xx, yy) = (sum(&x, mx, &x, mx), sum(&y, my, &y, my));
+        prop_assume!(xx > 1e-3 && yy > 1e-3);
+        let naive = sum(&x, mx, &y, my) / (xx * yy).sqrt();
+        let found = correlation(&x, &y).unwrap().unwrap();
+        // Rounding of the means, 20 * 5 * eps, over deviations of sqrt(1e-3 / 20).
+        let allowed = 1e3 * 20.0 * 100.0 * f64::EPSILON;
+        prop_assert!((found - naive).abs() <= allowed);
+        let moved: Vec<_> = y.iter().map(|y| -scale * y + shift).collect();
+        prop_assert!((correlation(&x, &moved).unwrap().unwrap() + found).abs() <= 100.0 * allowed);
+        prop_assert!((correlation(&x, &x).unwrap().unwrap() - 1.0).abs() <= allowed);
+    }
+}
+
+#[test]
+fn correlations_that_are_none() {
+    assert_eq!(correlation::<f64>(&[], &[]), Ok(None));
+    assert_eq!(correlation(&[1.0], &[2.0]), Ok(None));
+    assert_eq!(correlation(&[0.1, 0.1, 0.1], &[1.0, 2.0, 3.0]), Ok(None));
+    assert_eq!(correlation(&[f64::MAX, -f64::MAX], &[f64::MAX, -f64::MAX]), Ok(Some(1.0)));
+    let entry = ClassifyError::Entry { table: "y", index: 1 };
+    assert_eq!(correlation(&[1.0, 2.0], &[1.0, f64::NAN]), Err(entry));
+    let length = ClassifyError::Length { table: "y", expected: 2, found: 1 };
+    assert_eq!(correlation(&[1.0, 2.0], &[1.0]), Err(length));
+}
+
+#[test]
+fn the_lowest_free_energy_wins() {
+    assert_eq!(lowest(&[3.0, 1.0, 1.0], &[]), Some(1));
+    assert_eq!(lowest(&[3.0, 1.0, f64::NAN], &[-0.1, -5.0, 0.0]), Some(0));
+    assert_eq!(lowest::<f64>(&[], &[]), None);
+    assert_eq!(lowest(&[f64::NAN], &[]), None);
+    assert_eq!(lowest(&[f64::INFINITY, f64::INFINITY], &[]), Some(0));
+}
+
+#[test]
+fn accuracies_have_their_standard_errors() {
+    let mut confusion = Confusion::new(3, [7; 9]).unwrap();
+    assert_eq!((confusion.accuracy(), confusion.standard_error()), (None, None));
+    for (truth, found) in [(0, 0), (0, 1), (1, 1), (2, 2)] {
+        confusion.add(truth, found).unwrap();
+    }
+    assert_eq!(confusion.counts(), [1, 1, 0, 0, 1, 0, 0, 0, 1]);
+    assert_eq!(confusion.accuracy(), Some(0.75));
+    assert_eq!(confusion.standard_error(), Some((0.75f64 * 0.25 / 4.0).sqrt()));
+    assert_eq!(confusion.add(0, 3), Err(ClassifyError::NoSuchClass { class: 3, classes: 3 }));
+    assert!(Confusion::new(3, [0; 8]).is_err());
+
+    let mut summary = Summary::default();
+    assert_eq!((summary.mean(), summary.standard_error()), (None, None));
+    [2.0, 4.0, 4.0, 6.0].into_iter().for_each(|x| summary.add(x));
+    assert_eq!(summary.mean(), Some(4.0));
+    assert_eq!(summary.standard_error(), Some((8.0f64 / 12.0).sqrt()));
+}

@@ -1,0 +1,34 @@
+//! From features of bags to what classifiers take: similarities of rows, as Gram matrices, and standardisation.
+//!
+//! ```
+//! use countgrid_scores::{Similarity, Standard, gram};
+//!
+//! let rows = [1.0, 10.0, 3.0, 10.0, 5.0, 40.0]; // three of two columns
+//! let standard = Standard::fit(&rows, [0.0; 4])?;
+//! let mut scaled = rows;
+//! standard.apply(&mut scaled)?;
+//!
+//! let mut matrix = [0.0; 9];
+//! gram(Similarity::Rbf { gamma: 0.5 }, 2, &scaled, &mut matrix)?;
+//! assert_eq!(matrix[0], 1.0); // a row is as similar to itself as can be
+//! assert!(matrix[1] > matrix[2]);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! # Features
+//!
+//! `std` (default): the instruction set is chosen at run time. No result depends on it.
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod error;
+mod similarity;
+mod spreading;
+mod standard;
+
+pub use crate::{
+    error::ScoreError,
+    similarity::{Similarity, cross, gram},
+    spreading::{spread_rows, spread_scratch_len},
+    standard::Standard,
+};

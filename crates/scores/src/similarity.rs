@@ -1,0 +1,174 @@
+use countgrid_math::{Kernel, Real, dispatch, exp};
+
+use crate::{
+    ScoreError,
+    error::{rows_of, same_length},
+};
+
+/// How alike two rows `x`, `y` of features are: a positive semidefinite kernel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Similarity<T> {
+    /// `Σ_i x_i y_i`.
+    Linear,
+    /// `exp(-gamma Σ_i (x_i - y_i)²)`, the Gaussian kernel.
+    Rbf {
+        /// In one over the unit of the squared features; above 0.
+        gamma: T,
+    },
+    /// `Σ_i min(x_i, y_i)`, for features that are not negative. Of spread posteriors ([`crate::spread_rows`]) it is the
+    /// spreading similarity of Perina et al. (journal), Eq. 13.
+    Intersection,
+}
+
+impl<T: Real> Similarity<T> {
+    fn check(self) -> Result<(), ScoreError> {
+        match self {
+            Self::Rbf { gamma } if !(gamma > T::zero() && gamma.is_finite()) => Err(ScoreError::Gamma),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The Gram matrix of rows `x` `[row][column]`: `matrix` `[row][row]`, symmetric to the bit.
+///
+/// An entry that overflows is an error of the row that it is in, not a NaN to be found later.
+///
+/// # Errors
+/// [`ScoreError::Length`], [`ScoreError::Rows`], [`ScoreError::Empty`], [`ScoreError::Gamma`], [`ScoreError::Entry`].
+/// # Accuracy
+/// Sums have eight running sums and a tree, like [`countgrid_math::sum`].
+pub fn gram<T: Real>(
+    similarity: Similarity<T>,
+    columns: usize,
+    x: &[T],
+    matrix: &mut [T],
+) -> Result<(), ScoreError> {
+    similarity.check()?;
+    let rows = rows_of("x", columns, x.len())?;
+    same_length("matrix", rows.saturating_mul(rows), matrix.len())?;
+    for (row, a) in x.chunks_exact(columns).enumerate() {
+        let (_, own) = matrix.split_at_mut(row * rows);
+        let known = own.get_mut(..=row).unwrap_or_default();
+        dispatch(Row { similarity, columns, a, others: x, out: known });
+        check_row("x", row, known)?;
+    }
+    for row in 1..rows {
+        let (above, below) = matrix.split_at_mut(row * rows);
+        for (column, &value) in below.iter().take(row).enumerate() {
+            if let Some(entry) = above.get_mut(column * rows + row) {
+                *entry = value;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Similarities of rows `x` to rows `y`: `matrix` `[row of x][row of y]`.
+///
+/// # Errors
+/// As [`gram`].
+pub fn cross<T: Real>(
+    similarity: Similarity<T>,
+    columns: usize,
+    x: &[T],
+    y: &[T],
+    matrix: &mut [T],
+) -> Result<(), ScoreError> {
+    similarity.check()?;
+    let (rows, others) = (rows_of("x", columns, x.len())?, rows_of("y", columns, y.len())?);
+    same_length("matrix", rows.saturating_mul(others), matrix.len())?;
+    for (row, (a, out)) in x.chunks_exact(columns).zip(matrix.chunks_exact_mut(others.max(1))).enumerate() {
+        dispatch(Row { similarity, columns, a, others: y, out });
+        check_row("x", row, out)?;
+    }
+    Ok(())
+}
+
+fn check_row<T: Real>(table: &'static str, row: usize, values: &[T]) -> Result<(), ScoreError> {
+    match values.iter().position(|value| !value.is_finite()) {
+        Some(column) => Err(ScoreError::Entry { table, row, column }),
+        None => Ok(()),
+    }
+}
+
+/// Similarities of one row to the first of others.
+struct Row<'a, T> {
+    similarity: Similarity<T>,
+    columns: usize,
+    a: &'a [T],
+    others: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Row<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let rows = self.out.iter_mut().zip(self.others.chunks_exact(self.columns));
+        match self.similarity {
+            Similarity::Linear => rows.for_each(|(out, b)| *out = sum_of(self.a, b, Times)),
+            Similarity::Intersection => rows.for_each(|(out, b)| *out = sum_of(self.a, b, Smaller)),
+            Similarity::Rbf { gamma } => {
+                rows.for_each(|(out, b)| *out = exp(-gamma * sum_of(self.a, b, Apart)));
+            }
+        }
+    }
+}
+
+/// What two elements add to a sum.
+trait Term: Copy {
+    fn of<T: Real>(self, x: T, y: T) -> T;
+}
+
+#[derive(Clone, Copy)]
+struct Times;
+impl Term for Times {
+    #[inline(always)]
+    fn of<T: Real>(self, x: T, y: T) -> T {
+        x * y
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Smaller;
+impl Term for Smaller {
+    #[inline(always)]
+    fn of<T: Real>(self, x: T, y: T) -> T {
+        // Either way round a NaN comes through: it is smaller than nothing.
+        if x < y {
+            x
+        } else if y <= x {
+            y
+        } else {
+            x + y
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Apart;
+impl Term for Apart {
+    #[inline(always)]
+    fn of<T: Real>(self, x: T, y: T) -> T {
+        (x - y) * (x - y)
+    }
+}
+
+/// `Σ_i term(a_i, b_i)`: eight running sums, then a tree.
+#[inline(always)]
+fn sum_of<T: Real>(a: &[T], b: &[T], term: impl Term) -> T {
+    const LANES: usize = 8;
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut lanes = [T::zero(); LANES];
+    for (a, b) in a.iter().zip(b) {
+        for ((lane, &x), &y) in lanes.iter_mut().zip(a).zip(b) {
+            *lane += term.of(x, y);
+        }
+    }
+    for ((lane, &x), &y) in lanes.iter_mut().zip(a_rest).zip(b_rest) {
+        *lane += term.of(x, y);
+    }
+    let [a, b, c, d, e, f, g, h] = lanes;
+    ((a + b) + (c + d)) + ((e + f) + (g + h))
+}
