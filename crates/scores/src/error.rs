@@ -49,7 +49,7 @@ pub(crate) fn rows_of(table: &'static str, columns: usize, found: usize) -> Resu
     if columns == 0 {
         return Err(ScoreError::Empty { table });
     }
-    if found % columns != 0 {
+    if !found.is_multiple_of(columns) {
         return Err(ScoreError::Rows { table, columns, found });
     }
     Ok(found / columns)
