@@ -40,6 +40,12 @@ pub(crate) enum Command {
     Words(WordsArgs),
     /// What a model is and how it was fitted
     Info(InfoArgs),
+    /// How well labels are told of documents that were held out
+    ///
+    /// Documents are split into folds with the same shares of labels; each fold in turn is held out. Words are selected
+    /// and grids fitted on the other folds alone. A document that has no word of theirs gets their most frequent
+    /// label.
+    Crossval(CrossvalArgs),
 }
 
 #[derive(Args, Debug)]
@@ -119,6 +125,90 @@ pub(crate) struct InfoArgs {
     /// One JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CrossvalArgs {
+    /// Labelled documents: a folder with a subfolder for each label, or a CSV, TSV or JSONL file with a column of text
+    /// and one of labels
+    pub(crate) path: PathBuf,
+    /// How a label is told
+    #[arg(long, value_enum, default_value_t = Classifier::Generative)]
+    pub(crate) classifier: Classifier,
+    /// Parts that are held out in turn
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) folds: usize,
+    /// Hold out one document at a time instead
+    #[arg(long)]
+    pub(crate) leave_one_out: bool,
+    /// How often to split anew
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) repeats: usize,
+    /// Neighbours that vote, for --classifier nearest
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) neighbours: usize,
+    /// What a training document on the wrong side costs, for --classifier svm
+    #[arg(long, value_name = "C", default_value_t = 1.0)]
+    pub(crate) penalty: f64,
+    /// Table of all predictions to write
+    #[arg(short, long, value_name = "CSV")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) words: WordArgs,
+    #[command(flatten)]
+    pub(crate) fit: GridArgs,
+    #[command(flatten)]
+    pub(crate) say: SayArgs,
+}
+
+impl CrossvalArgs {
+    /// Refuses settings that make no sense, before anything is read.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let refuse = |problem: String, remedy: &str| Err(Failure::new(problem, remedy));
+        match self {
+            Self { folds: 0 | 1, .. } => refuse(
+                format!("--folds {} leaves nothing to learn from", self.folds),
+                "take --folds of at least 2",
+            ),
+            Self { repeats: 0, .. } => {
+                refuse("--repeats 0 does nothing".into(), "take --repeats of at least 1")
+            }
+            Self { neighbours: 0, .. } => {
+                refuse("--neighbours 0 leaves nobody to vote".into(), "take --neighbours of at least 1")
+            }
+            Self { penalty, .. } if !(*penalty > 0.0 && penalty.is_finite()) => {
+                refuse(format!("--penalty {penalty} is no cost"), "take a number above 0, such as 1")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How a label is told from a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Classifier {
+    /// A grid for each label; the one under which the document is most probable
+    Generative,
+    /// One grid, fitted without labels; the label that most of the documents around have
+    Labels,
+    /// One grid, fitted without labels; the nearest documents on the torus
+    Nearest,
+    /// One grid, fitted without labels; a support vector machine on how much documents overlap
+    Svm,
+}
+
+impl Classifier {
+    /// As it is written on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Generative => "generative",
+            Self::Labels => "labels",
+            Self::Nearest => "nearest",
+            Self::Svm => "svm",
+        }
+    }
 }
 
 #[derive(Args, Debug)]

@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+pub(crate) mod crossval;
 pub(crate) mod embed;
 pub(crate) mod fit;
 pub(crate) mod info;

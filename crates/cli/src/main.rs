@@ -5,6 +5,7 @@
 
 mod args;
 mod blockwise;
+mod classifier;
 mod command;
 mod corpus;
 mod failure;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Embed(args) => command::embed::run(&args),
         Command::Words(args) => command::words::run(&args),
         Command::Info(args) => command::info::run(&args),
+        Command::Crossval(args) => command::crossval::run(&args),
     };
     match done {
         // Whoever closed standard output has seen enough.

@@ -45,6 +45,7 @@
 //! | [`LogHistograms`] | the logarithms of window histograms and prior, packed: all that inference needs, also from flash |
 //! | [`Statistics`] | expected counts of every window, and the scratch of both steps |
 //! | [`LabelSums`], [`Embedding`], [`Labels`] | targets of bags summed up, embedded in the cells, read at a place |
+//! | [`Terms`] | the free energy of a bag, in groups of terms: features for classifiers |
 //! | [`Learner`] | a grid that is fitted: both steps, with [`Options`] |
 //!
 //! # Features
@@ -72,6 +73,7 @@ mod options;
 mod parallel;
 mod shape;
 mod statistics;
+mod terms;
 mod tiles;
 
 pub use crate::{
@@ -83,4 +85,5 @@ pub use crate::{
     options::{Cut, Options, Rule},
     shape::Shape,
     statistics::Statistics,
+    terms::{Grouping, Terms},
 };

@@ -1,9 +1,9 @@
-//! Kinds `cg_e_step`, `cg_fit`, `cg_fit_factored` and `mixture_fit`.
+//! Kinds `cg_e_step`, `cg_fit`, `cg_fit_factored`, `mixture_fit` and `grid_scores`.
 
 use countgrid::{
     counts::Dense,
     em::{Fit, Learn},
-    grid::{Cut, Grid, GridError, Learner, Options, Rule, Shape, Statistics},
+    grid::{Cut, Grid, GridError, Grouping, Learner, LogHistograms, Options, Rule, Shape, Statistics, Terms},
     math::Real,
     torus::{Torus, Windows},
 };
@@ -188,6 +188,48 @@ pub fn mixture<T: Real>(case: &Case) -> Result<(), Failure> {
             "q" => case.check(name, &q, tolerance)?,
             _ => return Err(Failure(format!("expected.{name}: no such result"))),
         }
+    }
+    Ok(())
+}
+
+pub fn scores<T: Real>(case: &Case) -> Result<(), Failure> {
+    by_axes!(case, scores_of, T)
+}
+
+fn scores_of<T: Real, const D: usize>(case: &Case) -> Result<(), Failure> {
+    let start = Start::<T, D>::read(case, "pi")?;
+    let tolerance = case.tolerance::<T>(SINGLE_FIT)?;
+    let single = Shape::new(
+        Windows::new(*start.shape.windows().torus(), [1; D])?, // the mixture
+        start.shape.features(),
+    )?;
+    let terms = |shape: Shape<D>, grouping| -> Result<(Vec<T>, Vec<T>), Failure> {
+        let grid = Grid::new(shape, start.tables.clone())?;
+        let mut scratch = vec![T::zero(); shape.plane_scratch_len()];
+        let packed = vec![T::zero(); shape.histograms_len::<T>()];
+        let histograms = LogHistograms::pack(&grid, packed, &mut scratch)?;
+        let model = Terms::new(&grid, &histograms, grouping)?;
+        let data = Dense::new(shape.features(), &start.counts)?;
+        let (mut all, mut scratch) = (Vec::new(), vec![T::zero(); model.scratch()]);
+        let mut free_energy = Vec::new();
+        for t in 0..start.bags {
+            let mut terms = vec![T::zero(); model.terms()];
+            free_energy.push(model.of(&data, t, &mut terms, &mut scratch)?);
+            all.extend(terms);
+        }
+        Ok((all, free_energy))
+    };
+    for name in case.expected_names() {
+        let (shape, grouping) = match name {
+            "free_energy" | "fess_location" => (start.shape, Grouping::Location),
+            "fess_feature" => (start.shape, Grouping::Feature),
+            "fess_source" => (start.shape, Grouping::Source),
+            "mixture_fess_component" => (single, Grouping::Location),
+            "mixture_fess_word" => (single, Grouping::Each),
+            _ => return Err(Failure(format!("expected.{name}: no such result"))),
+        };
+        let (all, free_energy) = terms(shape, grouping)?;
+        case.check(name, if name == "free_energy" { &free_energy } else { &all }, tolerance)?;
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use countgrid::math::Real;
 type Run = fn(&Case) -> Result<(), Failure>;
 
 /// The kinds that are implemented.
-const KINDS: [(&str, Run, Run); 8] = [
+const KINDS: [(&str, Run, Run); 9] = [
     ("window_sums", windows::sums::<f64>, windows::sums::<f32>),
     ("torus_distance", windows::distance::<f64>, windows::distance::<f32>),
     ("cg_e_step", grid::e_step::<f64>, grid::e_step::<f32>),
@@ -28,6 +28,7 @@ const KINDS: [(&str, Run, Run); 8] = [
     ("cg_fit_factored", grid::fit::<f64>, grid::fit::<f32>),
     ("mixture_fit", grid::mixture::<f64>, grid::mixture::<f32>),
     ("cg_classifier", labels::classifier::<f64>, labels::classifier::<f32>),
+    ("grid_scores", grid::scores::<f64>, grid::scores::<f32>),
     ("cg_labels", labels::labels::<f64>, labels::labels::<f32>),
 ];
 

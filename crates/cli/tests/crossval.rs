@@ -1,0 +1,113 @@
+//! How well labels are told of documents that were held out.
+
+mod common;
+
+use std::{fs, path::Path};
+
+use common::{csv, run, stdout, table, write_folder};
+use serde_json::Value;
+
+const SMALL: [&str; 4] = ["--iterations", "15", "--grid", "6x6"];
+
+fn last(folder: &Path, args: &[&str]) -> Value {
+    let said = stdout(folder, &[&["crossval", "made.csv", "--json"], &SMALL[..], args].concat());
+    let accuracy = said.lines().rfind(|line| line.contains("\"event\":\"accuracy\"")).unwrap();
+    serde_json::from_str(accuracy).unwrap()
+}
+
+#[test]
+fn every_classifier_tells_topics_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
+    for classifier in ["generative", "labels", "nearest", "svm"] {
+        let args = ["--classifier", classifier, "--folds", "5", "--repeats", "2", "-o", "found.csv"];
+        let said = last(folder.path(), &args);
+        // Topics share one word in ten, and 90 documents are told twice: chance is a third.
+        let accuracy = said["accuracy"].as_f64().unwrap();
+        assert!(accuracy > 0.9, "{classifier} {accuracy}");
+        assert_eq!(
+            (said["predictions"].as_u64(), said["classifier"].as_str()),
+            (Some(180), Some(classifier))
+        );
+        // The table says the same.
+        let rows = table(&fs::read_to_string(folder.path().join("found.csv")).unwrap());
+        let right = rows.iter().filter(|row| row["label"] == row["found"]).count();
+        assert_eq!((rows.len(), right as f64 / 180.0), (180, accuracy));
+        let confusion: Vec<Vec<u64>> = serde_json::from_value(said["confusion"].clone()).unwrap();
+        assert_eq!(confusion.iter().map(|row| row.iter().sum()).collect::<Vec<u64>>(), [60, 60, 60]);
+        // Each document is held out once in each repetition, and folds have their share of each label.
+        for repeat in ["1", "2"] {
+            for fold in 1..=5 {
+                let held_out =
+                    rows.iter().filter(|row| row["repeat"] == repeat && row["fold"] == fold.to_string());
+                assert_eq!(held_out.count(), 18);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_tells_the_same_and_labels_at_random_are_not_told() {
+    let folder = tempfile::tempdir().unwrap();
+    // Labels that have nothing to do with the words.
+    let text = csv(',');
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for (number, line) in lines.iter_mut().enumerate().skip(1) {
+        let (id, rest) = line.split_once(',').unwrap();
+        let (_, rest) = rest.split_once(',').unwrap();
+        *line = format!("{id},{},{rest}", ["odd", "even"][number % 2]);
+    }
+    fs::write(folder.path().join("made.csv"), lines.join("\n") + "\n").unwrap();
+    let args = ["--classifier", "nearest", "--neighbours", "3", "--folds", "3", "-o"];
+    let first = last(folder.path(), &[&args[..], &["one.csv"]].concat());
+    last(folder.path(), &[&args[..], &["two.csv", "--threads", "1"]].concat());
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    assert_eq!(read("one.csv"), read("two.csv"));
+    // Ninety throws of a coin: five standard deviations are 0.26.
+    let accuracy = first["accuracy"].as_f64().unwrap();
+    assert!((accuracy - 0.5).abs() < 0.27, "{accuracy}");
+}
+
+#[test]
+fn one_document_at_a_time_is_held_out_also_the_only_one_of_its_label() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (0..6).map(|n| format!("{n},a,sail mast harbour sail rope{n}\n")).collect();
+    let others: String = (0..6).map(|n| format!("b{n},b,oven flour yeast oven butter\n")).collect();
+    let text = format!("id,label,text\n{rows}{others}single,c,comet comet nebula\nempty,b,\n");
+    fs::write(folder.path().join("made.csv"), text).unwrap();
+    for classifier in ["generative", "labels", "nearest", "svm"] {
+        let args = ["--classifier", classifier, "--leave-one-out", "--max-share", "1", "-o", "found.csv"];
+        let said = last(folder.path(), &args);
+        assert_eq!(said["predictions"], 14);
+        let rows = table(&fs::read_to_string(folder.path().join("found.csv")).unwrap());
+        let found = |id: &str| rows.iter().find(|row| row["id"] == id).unwrap()["found"].clone();
+        assert_ne!(found("single"), "c", "{classifier}"); // no other document has its label
+        assert_eq!(found("empty"), "a", "{classifier}"); // six of each are left: the first
+    }
+}
+
+#[test]
+fn mistakes_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
+    fs::write(folder.path().join("plain.csv"), "id,text\n1,sail mast\n2,oven flour\n").unwrap();
+    fs::write(folder.path().join("one.csv"), "id,label,text\n1,a,sail mast\n2,a,oven flour\n").unwrap();
+    write_folder(&folder.path().join("texts"));
+    for (args, parts) in [
+        (&["made.csv", "--folds", "31"][..], ["boats", "30 documents"]),
+        (&["made.csv", "--folds", "1"], ["--folds 1", "at least 2"]),
+        (&["made.csv", "--repeats", "0"], ["--repeats 0", "at least 1"]),
+        (&["made.csv", "--neighbours", "0"], ["--neighbours 0", "at least 1"]),
+        (&["made.csv", "--penalty", "nan"], ["--penalty NaN", "above 0"]),
+        (&["made.csv", "--min-count", "1000"], ["no word is left", "--min-count"]),
+        (&["plain.csv"], ["0 labels", "--label-column"]),
+        (&["one.csv"], ["1 labels", "--label-column"]),
+        (&["made.csv", "-o", "made.csv"], ["made.csv", "overwritten"]),
+    ] {
+        let output = run(folder.path(), &[&["crossval"], args].concat());
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{args:?} {message}");
+        assert!(parts.iter().all(|part| message.contains(part)), "{args:?} {message}");
+        assert!(message.contains("remedy: "), "{message}");
+    }
+}

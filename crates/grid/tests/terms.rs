@@ -1,0 +1,153 @@
+//! Terms of the free energy: they sum to what the posterior says, and each is what the definition says.
+
+mod common;
+
+use common::{Problem, problem};
+use countgrid_counts::{Bag, Dense};
+use countgrid_em::FreeEnergy;
+use countgrid_grid::{Grid, GridError, Grouping, LogHistograms, Options, Terms};
+use proptest::prelude::*;
+
+const ALL: [Grouping; 4] = [Grouping::Location, Grouping::Feature, Grouping::Source, Grouping::Each];
+
+type Placed = (Vec<Vec<f64>>, Vec<f64>); // terms `[bag]`, free energy `[bag]`
+
+fn terms<const D: usize>(problem: &Problem<D>, grouping: Grouping) -> Placed {
+    let learner = problem.learner::<f64>(Options::default());
+    let model = Terms::new(learner.grid(), learner.histograms(), grouping).unwrap();
+    let flat = problem.flat();
+    let bags = Dense::new(problem.features, &flat).unwrap();
+    let mut scratch = vec![f64::NAN; model.scratch()];
+    let one = |t| {
+        let mut terms = vec![f64::NAN; model.terms()];
+        let free_energy = model.of(&bags, t, &mut terms, &mut scratch).unwrap();
+        (terms, free_energy)
+    };
+    (0..problem.counts.len()).map(one).unzip()
+}
+
+proptest! {
+    #[test]
+    fn every_grouping_sums_to_the_free_energy(problem in problem::<2>(5)) {
+        let (_, evidence) = problem.place(&problem.learner::<f64>(Options::default()));
+        for grouping in ALL {
+            let (all, free_energy) = terms(&problem, grouping);
+            for ((terms, free_energy), evidence) in all.iter().zip(&free_energy).zip(&evidence) {
+                let size: f64 = terms.iter().map(|term| term.abs()).sum();
+                // Each term rounded some ten times, and at most 150 of them added; the posterior is cut at e^-44.
+                let allowed = 200.0 * f64::EPSILON * (1.0 + size);
+                prop_assert!((free_energy + evidence).abs() <= allowed, "{grouping:?} {free_energy} {evidence}");
+                prop_assert!((terms.iter().sum::<f64>() - free_energy).abs() <= allowed);
+            }
+        }
+    }
+
+    #[test]
+    fn terms_are_what_the_definition_says(problem in problem::<2>(4)) {
+        let learner = problem.learner::<f64>(Options::default());
+        let (q, _) = problem.place(&learner);
+        let (h, windows) = (problem.naive_h(), problem.windows());
+        let (cells, volume) = (problem.cells(), windows.volume() as f64);
+        let xlogy = |x: f64, y: f64| if x > 0.0 { x * y.ln() } else { 0.0 };
+        let [location, feature, source, each] = ALL.map(|grouping| terms(&problem, grouping).0);
+        for (t, (q, counts)) in q.iter().zip(&problem.counts).enumerate() {
+            let n: f64 = counts.iter().sum();
+            // A hundred terms of at most N log(1 / smallest h) each.
+            let close = |a: f64, b: f64| (a - b).abs() <= 1e3 * f64::EPSILON * (1.0 + n) * 10.0;
+            let logs = |k: usize, z: usize| -xlogy(q[k] * counts[z], h[k][z]);
+            for k in 0..cells {
+                for terms in [&location[t], &source[t], &each[t]] {
+                    prop_assert!(close(terms[k], xlogy(q[k], q[k])));
+                    prop_assert!(close(terms[cells + k], -xlogy(q[k], problem.prior[k])));
+                }
+                let sum: f64 = (0..problem.features).map(|z| logs(k, z)).sum();
+                prop_assert!(close(location[t][2 * cells + k], sum));
+                for z in 0..problem.features {
+                    prop_assert!(close(each[t][2 * cells + k * problem.features + z], logs(k, z)));
+                }
+            }
+            prop_assert!(close(feature[t][0], q.iter().map(|&q| xlogy(q, q)).sum()));
+            prop_assert!(close(feature[t][1], -(0..cells).map(|k| xlogy(q[k], problem.prior[k])).sum::<f64>()));
+            for z in 0..problem.features {
+                prop_assert!(close(feature[t][2 + z], (0..cells).map(|k| logs(k, z)).sum()));
+            }
+            let (mut responsibilities, mut tokens) = (vec![0.0; cells], vec![0.0; cells]);
+            for k in 0..cells {
+                for i in windows.cells_of(k) {
+                    for z in 0..problem.features {
+                        let r = problem.pi[i][z] / (volume * h[k][z]);
+                        responsibilities[i] += q[k] * counts[z] * xlogy(r, r);
+                        tokens[i] -= xlogy(q[k] * counts[z] * r, problem.pi[i][z]);
+                    }
+                }
+            }
+            for i in 0..cells {
+                prop_assert!(close(source[t][2 * cells + i], responsibilities[i]));
+                prop_assert!(close(source[t][3 * cells + i], tokens[i]));
+            }
+            prop_assert!(close(source[t][4 * cells], n * volume.ln()));
+        }
+    }
+}
+
+#[test]
+fn features_that_no_window_knows_and_empty_bags_have_terms_too() {
+    let problem = Problem {
+        extents: [3],
+        sides: [2],
+        features: 2,
+        counts: vec![vec![2.0, 1.0], vec![0.0, 0.0]],
+        pi: vec![vec![1.0, 0.0]; 3], // nobody knows the second feature
+        prior: vec![0.5, 0.5, 0.0],  // and nobody goes to the last window
+    };
+    for grouping in ALL {
+        let (all, free_energy) = terms(&problem, grouping);
+        assert!(all.iter().flatten().all(|term| term.is_finite()), "{grouping:?} {all:?}");
+        let (_, evidence) = problem.place(&problem.learner::<f64>(Options::default()));
+        for (free_energy, evidence) in free_energy.iter().zip(evidence) {
+            assert!(
+                (free_energy + evidence).abs() <= 1e3 * f64::EPSILON * (1.0 + evidence.abs()),
+                "{grouping:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_contract_takes_bags_and_refuses_what_does_not_fit() {
+    let problem = Problem {
+        extents: [3],
+        sides: [2],
+        features: 2,
+        counts: vec![vec![2.0, 1.0]],
+        pi: vec![vec![0.75, 0.25]; 3],
+        prior: vec![1.0 / 3.0; 3],
+    };
+    let learner = problem.learner::<f64>(Options::default());
+    let model = Terms::new(learner.grid(), learner.histograms(), Grouping::Source).unwrap();
+    let bag = Bag::new(2, &[0, 1], &[2u32, 1]).unwrap();
+    let (count, length) = (model.term_count(&bag), model.scratch_len(&bag));
+    let (mut found, mut scratch) = (vec![0.0; count], vec![0.0; length]);
+    let free_energy = model.free_energy_terms(&bag, &mut found, &mut scratch).unwrap();
+    assert_eq!((found, free_energy), {
+        let (all, f) = terms(&problem, Grouping::Source);
+        (all[0].clone(), f[0])
+    });
+
+    let mut found = vec![0.0; count];
+    let short = model.free_energy_terms(&bag, &mut found[1..], &mut scratch);
+    assert_eq!(short, Err(GridError::Length { table: "terms", expected: count, found: count - 1 }));
+    let short = model.free_energy_terms(&bag, &mut found, &mut scratch[1..]);
+    assert_eq!(short, Err(GridError::Length { table: "scratch", expected: length, found: length - 1 }));
+    let wide = Bag::new(3, &[0], &[2u32]).unwrap();
+    let features = GridError::Features { expected: 2, found: 3 };
+    assert_eq!(model.free_energy_terms(&wide, &mut found, &mut scratch), Err(features));
+
+    let other = Problem { sides: [1], ..problem };
+    let shape = other.shape();
+    let grid = Grid::new(shape, other.tables::<f64>()).unwrap();
+    let mut scratch = vec![0.0; shape.plane_scratch_len()];
+    let packed = LogHistograms::pack(&grid, vec![0.0; shape.histograms_len::<f64>()], &mut scratch).unwrap();
+    let mixed = Terms::new(learner.grid(), &packed, Grouping::Location);
+    assert_eq!(mixed.err(), Some(GridError::ShapeMismatch));
+}
