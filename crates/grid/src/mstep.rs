@@ -115,7 +115,13 @@ pub(crate) fn sum_windows<T: Real, const D: usize>(
     sums: &mut [T],
     scratch: &mut [T],
 ) {
-    dispatch(SumWindows { axes: &axes(windows), way, plane, sums, scratch });
+    sum_along(&axes(windows), way, plane, sums, scratch);
+}
+
+/// One copy of the loops for all dimensions: they take long to compile.
+#[inline(never)]
+fn sum_along<T: Real>(axes: &[Axis], way: Way, plane: &[T], sums: &mut [T], scratch: &mut [T]) {
+    dispatch(SumWindows { axes, way, plane, sums, scratch });
 }
 
 struct SumWindows<'a, T> {

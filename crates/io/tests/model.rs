@@ -104,6 +104,17 @@ fn the_bytes_are_those_of_the_safetensors_library() {
     assert_eq!(bytes(&model), safetensors::serialize(views, Some(texts)).unwrap());
 }
 
+/// Written out, so that a big-endian host is held to them too.
+#[test]
+fn the_elements_are_little_endian_on_every_host() {
+    let bytes = bytes(&model());
+    let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let capacity = [0, 0, 0, 0, 0, 0, 0xf0, 0x7f];
+    let pi = [0, 0, 0, 0x3f, /**/ 0, 0, 0, 0x80, /**/ 1, 0, 0, 0];
+    let labels = [0, 0, 0, 0, /**/ 1, 0, 0, 0, /**/ 255, 255, 255, 255, /**/ 7, 0, 0, 0];
+    assert_eq!(bytes[8 + header..], [&capacity[..], &pi, &labels].concat());
+}
+
 #[test]
 fn equal_models_give_equal_bytes() {
     let mut reordered = model();
