@@ -68,6 +68,7 @@ mod learner;
 mod mstep;
 mod options;
 mod parallel;
+mod recipe;
 mod shape;
 mod statistics;
 mod tiles;
@@ -78,6 +79,7 @@ pub use crate::{
     histograms::{LogHistograms, Posterior},
     learner::Learner,
     options::{Cut, Options, Rule},
+    recipe::{COARSE_ITERATIONS, usual_extent, usual_side},
     shape::Shape,
     statistics::Statistics,
 };
