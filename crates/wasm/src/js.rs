@@ -342,8 +342,8 @@ impl Texts {
     }
 }
 
-/// UTF-16 units of all documents together.
-const MAX_TEXT: u64 = 1 << 28;
+/// UTF-16 units of all documents together. Were every word another, their counting would take some 2 GB.
+const MAX_TEXT: u64 = 1 << 26;
 
 fn strings(name: &str, value: &JsValue) -> std::result::Result<Vec<String>, Error> {
     let refuse = || Error::new(format_args!("`{name}` needs to be an array of strings"));
