@@ -8,13 +8,6 @@ use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 /// Bags that share one reading of the packed table while posteriors are flat.
 pub const CHUNK: usize = 2048;
-/// Iterations on each grid before the full one, in a coarse-to-fine fit.
-pub const COARSE: usize = 10;
-/// How far the cells that come from one coarse cell differ at first.
-pub const NOISE: f64 = 0.15;
-/// The pseudocount, as a share of the tokens that a word has at a cell on average.
-const PSEUDOCOUNT: f64 = 0.02;
-
 /// A grid that is fitted.
 pub type Learning<T, const D: usize> = Learner<T, AlignedVec<T>, D>;
 /// What its E-step adds up.
@@ -23,11 +16,8 @@ pub type Sums<T, const D: usize> = Statistics<T, AlignedVec<T>, D>;
 /// The program's options for so many tokens. `prune`: whether the E-step may skip what provably carries no
 /// posterior; the result is the same.
 pub fn options<const D: usize>(shape: &Shape<D>, tokens: f64, prune: bool) -> Options {
-    Options {
-        pseudocount: PSEUDOCOUNT * tokens / (shape.cells() as f64 * shape.features() as f64),
-        prune,
-        ..Options::default()
-    }
+    // No prior is learned, so pseudo-bags would change nothing but the penalty.
+    Options { prune, ..Options::usual(shape, tokens, 0) }
 }
 
 /// A random grid.
@@ -38,9 +28,7 @@ pub fn random<T: Real, const D: usize>(
     shape: Shape<D>,
     seed: u64,
 ) -> Result<Grid<T, AlignedVec<T>, D>, GridError> {
-    let mut grid = Grid::uniform(shape)?;
-    grid.randomize(&mut ChaCha8Rng::seed_from_u64(seed));
-    Ok(grid)
+    Grid::begun(shape, None, &mut ChaCha8Rng::seed_from_u64(seed))
 }
 
 /// A learner at a random start, and empty statistics for it.
@@ -87,11 +75,4 @@ pub fn bound_per_token<T: Real, B: Bags, const D: usize>(
 ) -> Result<f64, GridError> {
     sums.clear();
     Ok(-learner.expectation(bags, sums)? / bags.tokens())
-}
-
-/// The shapes of a coarse-to-fine fit, the smallest first.
-pub fn levels<const D: usize>(full: Shape<D>) -> Vec<Shape<D>> {
-    let mut shapes: Vec<_> = std::iter::successors(Some(full), Shape::coarser).collect();
-    shapes.reverse();
-    shapes
 }

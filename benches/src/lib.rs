@@ -10,5 +10,5 @@ mod fit;
 pub use crate::{
     clock::{Seconds, peak_memory, timed},
     corpus::Corpus,
-    fit::{CHUNK, COARSE, Learning, NOISE, Sums, bound_per_token, iterate, levels, options, random, start},
+    fit::{CHUNK, Learning, Sums, bound_per_token, iterate, options, random, start},
 };

@@ -8,6 +8,7 @@ use std::{
 
 use countgrid_counts::Bags;
 use countgrid_io::{Columns, Document, Item, Limits, ReadOptions, Summary, cargo_docs, visit};
+use countgrid_map::beginning;
 use countgrid_math::Real;
 use countgrid_text::{
     Counter, Selected, Selection, StopWords, TextError, TextOptions, Tokenizer, Vocabulary,
@@ -442,24 +443,6 @@ fn entry(document: Document, tokens: f64) -> Entry {
 
 fn counted(number: usize, snippet: String, tokens: f64) -> Entry {
     Entry { id: number.to_string(), title: format!("document {number}"), snippet, tokens }
-}
-
-/// The first words of a text, blanks made even.
-fn beginning(text: &str, characters: usize) -> String {
-    let mut short = String::new();
-    let mut used = 0;
-    for word in text.split_whitespace() {
-        used += word.chars().count() + 1;
-        if used > characters {
-            short.push('…');
-            break;
-        }
-        if !short.is_empty() {
-            short.push(' ');
-        }
-        short.push_str(word);
-    }
-    short
 }
 
 /// The name of a file without its endings, or of a folder.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use countgrid_em::{
     Annealing, EmOptions, End, FitError, Outcome, Progress, Restarts, StepwiseOptions, StepwisePlan,
 };
-use countgrid_grid::{Grid, Learner, LogHistograms, Options, Shape, Statistics};
+use countgrid_grid::{COARSE_ITERATIONS, Grid, Learner, LogHistograms, Options, Shape, Statistics};
 use countgrid_math::{AlignedVec, Real};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use serde_json::json;
@@ -20,13 +20,6 @@ use crate::{
     report::{Report, Step},
     store::{Storable, Store},
 };
-
-/// Iterations on each grid before the full one: enough to settle which part of the collection goes where.
-const COARSE: usize = 10;
-/// How far the cells that come from one coarse cell differ at first, relative to their entries.
-const NOISE: f64 = 0.15;
-/// The pseudocount by itself, as a share of the tokens that a word has at a cell on average.
-const PSEUDOCOUNT: f64 = 0.02;
 
 /// The parameters, with memory of their own.
 pub(crate) type Parameters<T> = Grid<T, AlignedVec<T>, AXES>;
@@ -198,20 +191,16 @@ impl Level {
 }
 
 /// The grids to fit, the smallest first. The work of an iteration grows with the cells.
-///
-/// On posts of three newsgroups and on the abstracts of three collections, windows halved with the grid leave
-/// the groups in many more pieces, and so does a fit of the full grid alone.
 fn levels(full: Shape<AXES>, args: &GridArgs, bags: usize) -> Result<Vec<Level>, Failure> {
-    let mut shapes = vec![full];
-    if args.schedule == Schedule::CoarseToFine {
-        shapes.extend(std::iter::successors(full.coarser(), Shape::coarser));
-    }
-    shapes.reverse();
+    let shapes: Vec<_> = match args.schedule {
+        Schedule::CoarseToFine => full.schedule().collect(),
+        Schedule::Single => vec![full],
+    };
     let last = shapes.len() - 1;
     let mut levels: Vec<Level> = (0..=last)
         .zip(&shapes)
         .map(|(level, &shape)| {
-            let iterations = if level == last { args.iterations } else { COARSE };
+            let iterations = if level == last { args.iterations } else { COARSE_ITERATIONS };
             let plan = EmOptions { iterations, tolerance: args.tolerance };
             Level { shape, beginning: Beginning::Plain, plan, before: 0, work: (0.0, 0.0) }
         })
@@ -267,15 +256,12 @@ struct Run<'a, T> {
 
 impl<T: Real + Storable> Run<'_, T> {
     fn options(&self, shape: &Shape<AXES>) -> Options {
-        let cells = shape.cells() as f64;
-        let usual = PSEUDOCOUNT * self.tokens / (cells * shape.features() as f64);
+        let usual = Options::usual(shape, self.tokens, self.bags.len());
         Options {
             inner_passes: self.args.inner_passes,
             learn_prior: self.args.learn_prior,
-            pseudocount: self.args.pseudocount.unwrap_or(usual),
-            // A place that no document takes stays possible.
-            prior_pseudocount: PSEUDOCOUNT * self.bags.len() as f64 / cells,
-            ..Options::default()
+            pseudocount: self.args.pseudocount.unwrap_or(usual.pseudocount),
+            ..usual
         }
     }
 
@@ -290,11 +276,10 @@ impl<T: Real + Storable> Run<'_, T> {
         let mut fitted: Option<(Tables<T>, Outcome)> = None;
         for level in self.levels {
             let learner = || {
-                let mut grid = Grid::uniform(level.shape)?;
-                match fitted {
-                    None => grid.randomize(&mut rng),
-                    Some(((coarse, _), _)) => grid.refine(&coarse, NOISE, &mut rng)?,
-                }
+                let coarse = fitted.as_ref().map(|((coarse, _), _)| coarse);
+                let grid = Grid::begun(level.shape, coarse, &mut rng)?;
+                // The coarser tables are done with, and there may be no room for both.
+                drop(fitted.take());
                 Learner::from_grid(grid, self.options(&level.shape))
             };
             // The second is for new memory, most of all.

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use countgrid_grid::{GridError, Shape};
+use countgrid_grid::{GridError, Shape, usual_extent, usual_side};
 use countgrid_torus::{Torus, Windows};
 
 use crate::failure::Failure;
@@ -48,20 +48,14 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// A layout as asked for, and where nothing is said one that suits so many documents.
-    ///
-    /// By itself a grid is square, with about half as many cells as there are documents, and a window a sixth
-    /// of its side: then some ten documents share each window, and some forty windows fit side by side.
     pub(crate) fn choose(
         grid: Option<&Sides>,
         window: Option<&Sides>,
         documents: usize,
     ) -> Result<Self, Failure> {
-        let fine = 4.0 * ((documents as f64 / 2.0).sqrt() / 4.0).round();
-        let side = fine.clamp(8.0, 64.0) as usize;
-        let grid = grid.cloned().unwrap_or_else(|| Sides(vec![side, side]));
-        let sixth = |extent: &usize| ((*extent as f64 / 6.0).round() as usize).clamp(2, 8).min(*extent);
+        let grid = grid.cloned().unwrap_or_else(|| Sides(vec![usual_extent(documents); 2]));
         let window = match window {
-            None => Sides(grid.0.iter().map(sixth).collect()),
+            None => Sides(grid.0.iter().copied().map(usual_side).collect()),
             Some(Sides(one)) if one.len() == 1 => Sides(vec![one[0]; grid.0.len()]),
             Some(window) => window.clone(),
         };
@@ -102,8 +96,7 @@ impl Layout {
 
     /// The shape of a grid of so many features.
     pub(crate) fn shape(&self, features: usize) -> Result<Shape<AXES>, GridError> {
-        let windows = Windows::new(Torus::new(padded(&self.grid))?, padded(&self.window))?;
-        Shape::new(windows, features)
+        Shape::new(Windows::from_slices(&self.grid.0, &self.window.0)?, features)
     }
 
     /// A cell's coordinates on the axes that the layout has.
@@ -126,12 +119,6 @@ impl Layout {
             _ => None,
         }
     }
-}
-
-fn padded(sides: &Sides) -> [usize; AXES] {
-    let mut all = [1; AXES];
-    all[AXES - sides.0.len()..].copy_from_slice(&sides.0);
-    all
 }
 
 #[cfg(test)]

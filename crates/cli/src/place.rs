@@ -38,20 +38,6 @@ pub(crate) fn place<T: Real + Storable>(
     })
 }
 
-/// The `count` most probable windows with their probabilities, the best first.
-pub(crate) fn best<T: Real>(posterior: &Posterior<'_, T, AXES>, count: usize) -> Vec<(usize, f64)> {
-    let mut best: Vec<(usize, f64)> = Vec::with_capacity(count + 1);
-    posterior.for_each(|cell, q| {
-        let q = q.to_f64();
-        let place = best.partition_point(|&(_, other)| other >= q);
-        if place < count {
-            best.insert(place, (cell, q));
-            best.truncate(count);
-        }
-    });
-    best
-}
-
 /// The circular mean of a posterior along every axis; `None` where its directions cancel.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Mean {

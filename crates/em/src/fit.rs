@@ -1,6 +1,6 @@
 use core::{fmt, ops::ControlFlow};
 
-use crate::{Anneal, Annealing, EmPlan, Fit, TablesMutExt};
+use crate::{Anneal, Annealing, EmPlan, Fit, Iterations};
 
 /// What an observer is told once an iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -218,29 +218,17 @@ impl EmPlan {
         B: ?Sized,
         M: Fit<B>,
     {
-        let options = self.options();
-        let limit = options.iterations.saturating_add(schedule.map_or(0, Annealing::iterations));
-        let mut previous = None; // the objective before the last update, if that was at β = 1
+        let mut iterations = Iterations::after(*self, schedule.map_or(0, Annealing::iterations));
         let mut iteration = 0;
         loop {
             let beta = schedule.map_or(1.0, |schedule| schedule.beta(iteration));
-            set_beta(model, beta);
-            statistics.clear();
-            let free_energy = model.expectation(batch, statistics).map_err(FitError::Model)?;
-            let objective = objective(iteration, free_energy, model.penalty())?;
-            let change = previous.map(|previous| objective - previous);
-            let progress = Progress { iteration, beta, free_energy, objective, change };
+            let (progress, end) = iterations.step_at(beta, model, batch, statistics, &mut set_beta)?;
             if observer(model, &progress).is_break() {
                 return Ok(Outcome::new(&progress, End::Stopped));
             }
-            if has_converged(&progress, options.tolerance) {
-                return Ok(Outcome::new(&progress, End::Converged));
+            if let Some(end) = end {
+                return Ok(Outcome::new(&progress, end));
             }
-            if iteration >= limit {
-                return Ok(Outcome::new(&progress, End::Limit));
-            }
-            previous = (beta == 1.0).then_some(objective);
-            model.maximization(statistics).map_err(FitError::Model)?;
             iteration += 1;
         }
     }

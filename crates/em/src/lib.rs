@@ -6,8 +6,8 @@
 //!   up, clear, scale, merge, copy with [`TablesExt`], [`TablesMutExt`]; [`TableBuffer`] is tables and nothing
 //!   else.
 //! - **Fitting**: [`Fit`] is an E-step that adds statistics and an M-step that reads them. [`EmPlan::fit`] is the
-//!   loop, with [annealing](EmPlan::fit_annealed), seeded [`Restarts`] and, mini-batch by mini-batch,
-//!   [`StepwisePlan::fit`] or [`Stepwise`].
+//!   loop, with [annealing](EmPlan::fit_annealed) and seeded [`Restarts`], and [`Iterations`] the same one step at a
+//!   time; mini-batch by mini-batch there are [`StepwisePlan::fit`] and [`Stepwise`].
 //! - **Free energy**: [`FreeEnergy`], the named terms of a datum.
 //!
 //! ```
@@ -47,6 +47,7 @@
 mod buffer;
 mod contracts;
 mod fit;
+mod iterations;
 mod options;
 mod restarts;
 mod stepwise;
@@ -56,6 +57,7 @@ pub use crate::{
     buffer::TableBuffer,
     contracts::{Anneal, Fit, FreeEnergy, Learn, Table, Tables, TablesMut},
     fit::{End, FitError, Outcome, Progress, unobserved},
+    iterations::Iterations,
     options::{Annealing, EmOptions, EmPlan, OptionError},
     restarts::{Best, Restart, Restarts, restart_seed},
     stepwise::{StepSize, Stepwise, StepwiseOptions, StepwisePlan},

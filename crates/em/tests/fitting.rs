@@ -6,9 +6,9 @@ use core::ops::ControlFlow;
 
 use countgrid_counts::{Bags, Csr, Dense};
 use countgrid_em::{
-    Anneal, Annealing, EmOptions, EmPlan, End, Fit, FitError, FreeEnergy, Learn, OptionError, Outcome,
-    Progress, Restarts, Table, TableBuffer, Tables, TablesError, TablesExt, TablesMutExt, restart_seed,
-    unobserved,
+    Anneal, Annealing, EmOptions, EmPlan, End, Fit, FitError, FreeEnergy, Iterations, Learn, OptionError,
+    Outcome, Progress, Restarts, Table, TableBuffer, Tables, TablesError, TablesExt, TablesMutExt,
+    restart_seed, unobserved,
 };
 use models::{Chain, Mixture, MixtureSums};
 use proptest::prelude::*;
@@ -162,6 +162,31 @@ fn an_outcome_is_that_of_the_parameters_left() {
         let (_, mut again) = mixture(3);
         assert_eq!(model.expectation(&bags(), &mut again).unwrap(), outcome.free_energy);
         assert_eq!(again.buffer(), sums.buffer());
+    }
+}
+
+#[test]
+fn one_step_at_a_time_is_the_same_fit() {
+    for (plan, limit) in [(plan(1e-5, 1_000), false), (plan(0.0, 3), true), (plan(0.5, 0), true)] {
+        let (mut model, mut sums) = mixture(3);
+        let mut seen = Vec::new();
+        let outcome = plan
+            .fit(&mut model, &bags(), &mut sums, |_, progress| {
+                seen.push(*progress);
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+
+        let (mut stepped, mut sums) = mixture(3);
+        let mut iterations = Iterations::new(plan);
+        for expected in &seen {
+            let (progress, end) = iterations.step(&mut stepped, &bags(), &mut sums).unwrap();
+            assert_eq!((progress, iterations.updates()), (*expected, expected.iteration));
+            assert_eq!(end.is_some(), expected.iteration == outcome.iterations);
+            assert!(end.is_none_or(|end| end == outcome.end));
+        }
+        assert_eq!(outcome.end, if limit { End::Limit } else { End::Converged });
+        assert_eq!(stepped.buffer(), model.buffer());
     }
 }
 

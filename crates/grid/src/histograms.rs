@@ -269,6 +269,22 @@ impl<T: Real, const D: usize> Posterior<'_, T, D> {
         best
     }
 
+    /// The most probable windows and their probabilities, the best first, of equals the first in the order of cells.
+    /// Returns how many there are: as many as the slice holds, or as have a positive probability.
+    pub fn best(&self, best: &mut [(usize, T)]) -> usize {
+        let mut found = 0;
+        self.for_each(|cell, q| {
+            let ahead = best.iter().take(found).take_while(|&&(_, other)| other >= q).count();
+            let longer = (found + 1).min(best.len());
+            if let Some(rest) = best.get_mut(ahead..longer).filter(|rest| !rest.is_empty()) {
+                rest.rotate_right(1);
+                rest[0] = (cell, q);
+                found = longer;
+            }
+        });
+        found
+    }
+
     /// Writes `q` `[cell]`; cells beyond the slice are left out.
     pub fn write(&self, q: &mut [T]) {
         q.fill(T::zero());

@@ -71,6 +71,7 @@ mod learner;
 mod mstep;
 mod options;
 mod parallel;
+mod recipe;
 mod shape;
 mod statistics;
 mod terms;
@@ -83,6 +84,7 @@ pub use crate::{
     labels::{Embedding, LabelSums, Labels, Mass, Reading, label_scratch_len, label_sums_len},
     learner::Learner,
     options::{Cut, Options, Rule},
+    recipe::{COARSE_ITERATIONS, usual_extent, usual_side},
     shape::Shape,
     statistics::Statistics,
     terms::{Grouping, Terms},

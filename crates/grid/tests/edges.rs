@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use countgrid_counts::Dense;
 use countgrid_em::Fit;
-use countgrid_grid::{Cut, Grid, GridError, Learner, LogHistograms, Options, Shape, Statistics};
+use countgrid_grid::{Cut, Grid, GridError, Learner, LogHistograms, Options, Posterior, Shape, Statistics};
 use countgrid_math::Real;
 use countgrid_torus::{Torus, Windows};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -233,4 +233,32 @@ fn random_and_refined_grids_are_grids() {
 
 fn plane(extents: [usize; 2]) -> Shape<2> {
     Shape::new(Windows::new(Torus::new(extents).unwrap(), [2, 2]).unwrap(), 5).unwrap()
+}
+
+#[test]
+fn the_best_windows_are_those_of_the_whole_posterior() {
+    for cells in [1, 7, 40] {
+        let shape = Shape::new(Windows::new(Torus::new([cells]).unwrap(), [1]).unwrap(), 5).unwrap();
+        let mut grid = Grid::<f32, _, 1>::uniform(shape).unwrap();
+        grid.randomize(&mut ChaCha8Rng::seed_from_u64(cells as u64));
+        let learner = Learner::from_grid(grid, Options::default()).unwrap();
+        let bags = Dense::new(5, &[1u8, 0, 2, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1]).unwrap();
+        let mut scratch = vec![0.0; shape.posterior_scratch_len::<f32>(4)];
+        let mut seen = 0;
+        let visit = |_, posterior: &Posterior<'_, f32, 1>| {
+            let mut all = Vec::new();
+            posterior.for_each(|cell, q| all.push((cell, q)));
+            all.sort_by(|a, b| b.1.total_cmp(&a.1)); // stable
+            for room in [0, 1, 3, 8, 50] {
+                let mut best = vec![(usize::MAX, -1.0); room];
+                let found = posterior.best(&mut best);
+                assert_eq!(found, room.min(all.len()));
+                assert_eq!(best[..found], all[..found]);
+                assert!(best[found..].iter().all(|&left| left == (usize::MAX, -1.0)));
+            }
+            seen += 1;
+        };
+        learner.histograms().posteriors(&bags, &mut scratch, visit).unwrap();
+        assert_eq!(seen, 3);
+    }
 }

@@ -17,6 +17,6 @@ mod words;
 pub use crate::{
     error::{PageError, WriteError},
     html::write_html,
-    page::{Document, MAX_CELLS, Page, Word, coverage},
+    page::{Document, MAX_CELLS, Page, Word, beginning, coverage},
     words::characteristic_words,
 };

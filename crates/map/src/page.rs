@@ -112,6 +112,34 @@ pub fn coverage(
     Ok(spread)
 }
 
+/// The first words of a text, blanks made even and an ellipsis where more would follow: for [`Document::snippet`], or as
+/// a title where there is none.
+///
+/// ```
+/// use countgrid_map::beginning;
+/// assert_eq!(beginning(" The cat\nsat on the mat.", 12), "The cat sat…");
+/// assert_eq!(beginning("猫坐在垫子上", 3), "猫坐在…");
+/// ```
+pub fn beginning(text: &str, characters: usize) -> String {
+    let mut short = String::new();
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        used += word.chars().count() + 1;
+        if used > characters {
+            if short.is_empty() {
+                short.extend(word.chars().take(characters)); // perhaps a script without blanks
+            }
+            short.push('…');
+            break;
+        }
+        if !short.is_empty() {
+            short.push(' ');
+        }
+        short.push_str(word);
+    }
+    short
+}
+
 fn check_posterior(document: usize, posterior: &[(u32, f32)], cells: usize) -> Result<(), PageError> {
     for &(cell, q) in posterior {
         if usize::try_from(cell).map_or(true, |cell| cell >= cells) {

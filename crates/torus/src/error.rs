@@ -13,6 +13,8 @@ pub enum ShapeError {
     WindowTooLarge { axis: usize, side: usize, extent: usize },
     /// The product of the extents exceeds `isize::MAX`.
     TooManyCells,
+    /// No axes at all, or more than there can be.
+    Axes { most: usize, found: usize },
     /// A slice does not hold one element per cell.
     Length { table: &'static str, expected: usize, found: usize },
 }
@@ -25,6 +27,7 @@ impl fmt::Display for ShapeError {
             Self::WindowTooLarge { axis, side, extent } => {
                 write!(f, "the window has side {side} along axis {axis}, which has {extent} cells")
             }
+            Self::Axes { most, found } => write!(f, "{found} axes, needs 1 to {most}"),
             Self::TooManyCells => f.write_str("more cells than can be addressed"),
             Self::Length { table, expected, found } => {
                 write!(f, "`{table}` has {found} elements, needs {expected}")

@@ -41,6 +41,44 @@ impl<const D: usize> Windows<D> {
         Ok(Self { torus, sides })
     }
 
+    /// Windows of at most `D` axes, from sizes that are known when the program runs. Axes that are not given come
+    /// first and have one cell: no sum over a window, and no order of cells, is another because of them.
+    ///
+    /// ```
+    /// use countgrid_torus::{ShapeError, Windows};
+    /// let windows = Windows::<3>::from_slices(&[5, 4], &[2, 2])?;
+    /// assert_eq!((windows.torus().extents(), windows.sides()), ([1, 5, 4], [1, 2, 2]));
+    /// assert_eq!(Windows::<1>::from_slices(&[5, 4], &[2, 2]), Err(ShapeError::Axes { most: 1, found: 2 }));
+    /// # Ok::<(), ShapeError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ShapeError::Axes`]; [`ShapeError::Length`] for sides of other axes than the extents; as [`Torus::new`] and
+    /// [`Windows::new`], with axes numbered as in the slices.
+    pub fn from_slices(extents: &[usize], sides: &[usize]) -> Result<Self, ShapeError> {
+        let axes = extents.len();
+        let Some(missing) = D.checked_sub(axes).filter(|_| axes > 0) else {
+            return Err(ShapeError::Axes { most: D, found: axes });
+        };
+        if sides.len() != axes {
+            return Err(ShapeError::Length { table: "sides", expected: axes, found: sides.len() });
+        }
+        let padded = |of: &[usize]| {
+            core::array::from_fn(|axis| {
+                axis.checked_sub(missing).and_then(|axis| of.get(axis)).map_or(1, |&n| n)
+            })
+        };
+        let windows = Torus::new(padded(extents)).and_then(|torus| Self::new(torus, padded(sides)));
+        windows.map_err(|error| match error {
+            ShapeError::EmptyAxis { axis } => ShapeError::EmptyAxis { axis: axis - missing },
+            ShapeError::EmptyWindow { axis } => ShapeError::EmptyWindow { axis: axis - missing },
+            ShapeError::WindowTooLarge { axis, side, extent } => {
+                ShapeError::WindowTooLarge { axis: axis - missing, side, extent }
+            }
+            error => error,
+        })
+    }
+
     /// The torus that the windows lie on.
     #[must_use]
     pub const fn torus(&self) -> &Torus<D> {

@@ -197,3 +197,23 @@ fn errors_say_what_where_and_what_was_expected() {
         assert_eq!(error.to_string(), text);
     }
 }
+
+#[test]
+fn axes_that_are_not_given_come_first() {
+    let of = |extents: &[usize], sides: &[usize]| Windows::<3>::from_slices(extents, sides);
+    let same = Windows::new(Torus::new([1, 1, 7]).unwrap(), [1, 1, 2]).unwrap();
+    assert_eq!(of(&[7], &[2]), Ok(same));
+    let all = Windows::new(Torus::new([4, 5, 6]).unwrap(), [1, 2, 3]).unwrap();
+    assert_eq!(of(&[4, 5, 6], &[1, 2, 3]), Ok(all));
+    for (extents, sides, error) in [
+        (&[][..], &[][..], ShapeError::Axes { most: 3, found: 0 }),
+        (&[2; 4], &[1; 4], ShapeError::Axes { most: 3, found: 4 }),
+        (&[2, 2], &[1], ShapeError::Length { table: "sides", expected: 2, found: 1 }),
+        (&[2, 0], &[1, 1], ShapeError::EmptyAxis { axis: 1 }),
+        (&[2, 2], &[1, 0], ShapeError::EmptyWindow { axis: 1 }),
+        (&[2, 2], &[3, 1], ShapeError::WindowTooLarge { axis: 0, side: 3, extent: 2 }),
+        (&[usize::MAX, 2], &[1, 1], ShapeError::TooManyCells),
+    ] {
+        assert_eq!(of(extents, sides), Err(error));
+    }
+}

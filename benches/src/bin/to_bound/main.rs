@@ -24,8 +24,6 @@ mod schedule;
 
 use std::{error::Error, path::PathBuf};
 
-use countgrid_benches::levels;
-
 use crate::{
     data::Data,
     schedule::{Fitted, fit, in_double},
@@ -96,7 +94,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for seed in 1..=args.seeds {
             let plain: Fitted<f32> = fit(&data, &[data.shape], seed, false, args.iterations)?;
             if args.schedules {
-                let fine = fit(&data, &levels(data.shape), seed, false, args.iterations)?;
+                let fine = fit(&data, &data.shape.schedule().collect::<Vec<_>>(), seed, false, args.iterations)?;
                 schedules.push(schedule_row(&args, &data, seed, &plain, &fine));
             }
             if args.precision {

@@ -1,8 +1,8 @@
 //! Fits, with their bound and processor time after every update.
 
-use countgrid_benches::{CHUNK, COARSE, NOISE, bound_per_token, iterate, options};
+use countgrid_benches::{CHUNK, bound_per_token, iterate, options};
 use countgrid_em::{Tables, TablesMut};
-use countgrid_grid::{Grid, GridError, Learner, Shape, Statistics};
+use countgrid_grid::{COARSE_ITERATIONS, Grid, GridError, Learner, Shape, Statistics};
 use countgrid_math::{AlignedVec, Real};
 use cpu_time::ProcessTime;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -32,7 +32,7 @@ impl<T> Fitted<T> {
     }
 }
 
-/// Fits grids of the given shapes one after the other, each but the last for [`COARSE`] iterations. `rounded`: whether
+/// Fits grids of the given shapes one after the other, each but the last for [`COARSE_ITERATIONS`] iterations. `rounded`: whether
 /// the first grid's entries are rounded to `f32`, whatever `T` is.
 pub(crate) fn fit<T: Real>(
     data: &Data,
@@ -46,17 +46,14 @@ pub(crate) fn fit<T: Real>(
     let (mut points, mut coarse): (_, Option<Parameters<T>>) = (Vec::new(), None);
     for shape in shapes {
         let full = *shape == data.shape;
-        let mut grid = Grid::uniform(*shape)?;
-        match coarse {
-            None => grid.randomize(rng),
-            Some(coarse) => grid.refine(&coarse, NOISE, rng)?,
-        }
+        let mut grid = Grid::begun(*shape, coarse.as_ref(), rng)?;
+        drop(coarse);
         if rounded {
             grid.buffer_mut().iter_mut().for_each(|x| *x = T::from_f64(f64::from(x.to_f64() as f32)));
         }
         let mut learner = Learner::from_grid(grid, options(shape, data.tokens, true))?;
         let mut sums = Statistics::allocate(*shape, CHUNK)?;
-        for _ in 0..if full { iterations } else { COARSE } {
+        for _ in 0..if full { iterations } else { COARSE_ITERATIONS } {
             let cpu = clock.elapsed().as_secs_f64();
             let free_energy = iterate(&mut learner, &mut sums, &data.bags)?;
             if full {

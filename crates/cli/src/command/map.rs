@@ -19,7 +19,7 @@ use crate::{
     labels::Labelled,
     layout::Layout,
     model::{Stored, to_file},
-    place::{best, place},
+    place::place,
     report::{Report, thousands},
     threads,
 };
@@ -159,9 +159,11 @@ fn page<T: Stored>(
     };
     let mut documents = Vec::with_capacity(corpus.entries.len());
     place(&fitted.histograms, &corpus.bags, |bag, tokens, posterior| {
-        let windows = if tokens > 0.0 { best(posterior, WINDOWS) } else { Vec::new() };
+        let mut best = [(0, T::zero()); WINDOWS];
+        let found = if tokens > 0.0 { posterior.best(&mut best) } else { 0 };
         // A float's probability may be a rounding above 1.
-        let posterior = windows.into_iter().map(|(cell, q)| (cell as u32, (q as f32).min(1.0))).collect();
+        let probability = |q: T| (q.to_f64() as f32).min(1.0);
+        let posterior = best.iter().take(found).map(|&(cell, q)| (cell as u32, probability(q))).collect();
         let Some(entry) = corpus.entries.get(bag) else { return };
         documents.push(Document {
             title: entry.title.clone(),

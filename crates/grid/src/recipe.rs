@@ -1,0 +1,121 @@
+//! How a grid is fitted where nothing else is asked for: its size, its schedule, its options.
+
+use countgrid_math::Real;
+use rand_core::Rng;
+
+use crate::{Grid, GridError, Options, Shape};
+
+/// Iterations on each grid of a [`Shape::schedule`] before the full one: enough to settle which part of the
+/// collection goes where.
+pub const COARSE_ITERATIONS: usize = 10;
+
+/// How far the cells that come from one coarse cell differ at first, relative to their entries.
+const NOISE: f64 = 0.15;
+
+/// Pseudo-tokens, as a share of the tokens that a feature has at a cell on average; pseudo-bags likewise.
+const PSEUDOCOUNT: f64 = 0.02;
+
+/// The side of a square grid for so many bags: a multiple of 4 from 8 to 64 with about half as many cells as bags.
+///
+/// ```
+/// use countgrid_grid::{usual_extent, usual_side};
+/// assert_eq!([0, 200, 2_016, 1 << 20].map(usual_extent), [8, 8, 32, 64]);
+/// assert_eq!([8, 32, 64].map(usual_side), [2, 5, 8]);
+/// ```
+#[must_use]
+pub const fn usual_extent(bags: usize) -> usize {
+    // 4 round(√(bags / 2) / 4), in whole numbers
+    let side = (bags / 8).isqrt().div_ceil(2) * 4;
+    if side < 8 {
+        8
+    } else if side > 64 {
+        64
+    } else {
+        side
+    }
+}
+
+/// The side of a window along an axis of so many cells: a sixth of them, 2 to 8. With [`usual_extent`] some ten bags
+/// share each window, and some forty windows fit side by side.
+#[must_use]
+pub const fn usual_side(extent: usize) -> usize {
+    let sixth = extent / 6 + (extent % 6 >= 3) as usize;
+    let side = if sixth < 2 {
+        2
+    } else if sixth > 8 {
+        8
+    } else {
+        sixth
+    };
+    if side < extent { side } else { extent }
+}
+
+impl<const D: usize> Shape<D> {
+    /// The shapes of a coarse-to-fine fit, the smallest first and this one last, each [`Shape::coarser`] than the
+    /// next. All but the last are fitted for [`COARSE_ITERATIONS`], each from a [`Grid::begun`].
+    ///
+    /// On posts of three newsgroups and on the abstracts of three collections, windows halved with the grid leave
+    /// the groups in many more pieces, and so does a fit of the full grid alone.
+    ///
+    /// ```
+    /// # use countgrid_grid::Shape;
+    /// # use countgrid_torus::{Torus, Windows};
+    /// let shape = |side| Shape::new(Windows::new(Torus::new([side, side])?, [5, 5])?, 1000);
+    /// assert!(shape(32)?.schedule().eq([shape(8)?, shape(16)?, shape(32)?]));
+    /// # Ok::<(), countgrid_grid::GridError>(())
+    /// ```
+    pub fn schedule(self) -> impl ExactSizeIterator<Item = Self> + Clone {
+        let finer = move |halvings| (0..halvings).fold(self, |shape, _| shape.coarser().unwrap_or(shape));
+        let levels = core::iter::successors(Some(self), Self::coarser).count();
+        (0..levels).map(move |level| finer(levels - 1 - level))
+    }
+}
+
+impl Options {
+    /// The options for so many tokens in so many bags: a fiftieth of what a feature has at a cell on average as
+    /// its pseudocount there, and of what a place has as its pseudo-bags, so that a place that no bag takes stays
+    /// possible.
+    pub fn usual<const D: usize>(shape: &Shape<D>, tokens: f64, bags: usize) -> Self {
+        let cells = shape.cells() as f64;
+        Self {
+            pseudocount: PSEUDOCOUNT * tokens / (cells * shape.features() as f64),
+            prior_pseudocount: PSEUDOCOUNT * bags as f64 / cells,
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<T: Real, const D: usize> Grid<T, countgrid_math::AlignedVec<T>, D> {
+    /// Where a level of a [`Shape::schedule`] begins, in memory of its own: at random, or refined from the grid of
+    /// the level before.
+    ///
+    /// # Errors
+    /// [`GridError::TooLarge`] if the allocator refuses; [`GridError::Features`] if the coarse grid has others.
+    pub fn begun(shape: Shape<D>, coarse: Option<&Self>, rng: &mut impl Rng) -> Result<Self, GridError> {
+        let mut grid = Self::uniform(shape)?;
+        match coarse {
+            None => grid.randomize(rng),
+            Some(coarse) => grid.refine(coarse, NOISE, rng)?,
+        }
+        Ok(grid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_round_as_real_ones() {
+        extern crate std;
+        for bags in (0..20_000).chain([1 << 20, usize::MAX]) {
+            let fine = 4.0 * ((bags as f64 / 2.0).sqrt() / 4.0).round();
+            assert_eq!(usual_extent(bags), fine.clamp(8.0, 64.0) as usize, "{bags} bags");
+        }
+        for extent in 1..1_000 {
+            let sixth = (extent as f64 / 6.0).round() as usize;
+            assert_eq!(usual_side(extent), sixth.clamp(2, 8).min(extent), "{extent} cells");
+        }
+    }
+}

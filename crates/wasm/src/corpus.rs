@@ -1,0 +1,97 @@
+use std::rc::Rc;
+
+use countgrid_counts::{Bags, CsrBuf};
+
+use crate::Error;
+
+/// Bags of counts over one set of features, checked once.
+///
+/// ```
+/// use countgrid_wasm::Corpus;
+/// // Two bags over four features: the first has 3 of feature 0 and 1 of feature 2.
+/// let corpus = Corpus::new(vec![0, 2, 3], vec![0, 2, 3], vec![3.0, 1.0, 5.0], 4)?;
+/// assert_eq!((corpus.len(), corpus.tokens()), (2, 9.0));
+///
+/// let error = Corpus::new(vec![0, 2, 3], vec![0, 7, 3], vec![3.0, 1.0, 5.0], 4).unwrap_err();
+/// assert_eq!(error.to_string(), "bag 0 has feature 7, needs to be below 4");
+/// # Ok::<(), countgrid_wasm::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Corpus {
+    pub(crate) bags: Rc<CsrBuf<f32>>, // a fit keeps them
+    placed: usize,
+    tokens: f64,
+}
+
+impl Corpus {
+    /// Compressed rows: bag `t` has the features `indices[offsets[t]..offsets[t + 1]]`, ascending and below
+    /// `features`, and their counts, above zero, in the same places.
+    ///
+    /// # Errors
+    /// As [`CsrBuf::from_parts`].
+    pub fn new(
+        offsets: Vec<u32>,
+        indices: Vec<u32>,
+        counts: Vec<f32>,
+        features: usize,
+    ) -> Result<Self, Error> {
+        let mut starts = Vec::new();
+        reserve(&mut starts, offsets.len())?;
+        starts.extend(offsets.into_iter().map(|offset| offset as usize));
+        Ok(Self::of(CsrBuf::from_parts(features, starts, indices, counts)?))
+    }
+
+    /// One bag, its features in any order.
+    ///
+    /// # Errors
+    /// As [`CsrBuf::push_bag`]; if there are not as many counts as features.
+    pub fn single(indices: &[u32], counts: &[f32], features: usize) -> Result<Self, Error> {
+        if indices.len() != counts.len() {
+            return Err(Error::new(format_args!(
+                "`counts` has {} elements, needs {}: one for each of `indices`",
+                counts.len(),
+                indices.len()
+            )));
+        }
+        let mut bags = CsrBuf::new(features)?;
+        bags.push_bag(indices.iter().map(|&index| index as usize).zip(counts.iter().copied()))?;
+        Ok(Self::of(bags))
+    }
+
+    pub(crate) fn of(bags: CsrBuf<f32>) -> Self {
+        let placed = (0..bags.len()).filter(|&bag| bags.entries(bag).next().is_some()).count();
+        Self { tokens: bags.tokens(), placed, bags: Rc::new(bags) }
+    }
+
+    /// Number of bags.
+    pub fn len(&self) -> usize {
+        self.bags.len()
+    }
+
+    /// Whether there is no bag.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bags that are not empty.
+    pub fn placed(&self) -> usize {
+        self.placed
+    }
+
+    /// Number of features.
+    pub fn features(&self) -> usize {
+        self.bags.features()
+    }
+
+    /// The sum of all counts.
+    pub fn tokens(&self) -> f64 {
+        self.tokens
+    }
+}
+
+/// Room for so many more elements, or an error rather than an abort.
+pub(crate) fn reserve<T>(table: &mut Vec<T>, elements: usize) -> Result<(), Error> {
+    table
+        .try_reserve_exact(elements)
+        .map_err(|_| Error::new(format_args!("no memory for {elements} elements")))
+}
