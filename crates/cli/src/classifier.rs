@@ -2,7 +2,6 @@
 
 use countgrid_classify::{ClassifyError, SupportVectors, SvmOptions, lowest, nearest, vote};
 use countgrid_counts::Bags;
-use countgrid_grid::{Embedding, LabelSums, Reading, label_scratch_len, label_sums_len};
 use countgrid_scores::{Similarity, cross, gram, spread_rows, spread_scratch_len};
 
 use crate::{
@@ -10,7 +9,9 @@ use crate::{
     failure::Failure,
     fit::{Inference, fit},
     interrupt::Interrupt,
+    labels::embed,
     layout::Layout,
+    memory::zeros,
     model::Stored,
     place::place,
     report::Report,
@@ -111,29 +112,17 @@ impl<T: Stored> Fold<T> {
     /// One grid without labels; the label that is most expected where a document lies.
     fn labels_around(&self, args: &CrossvalArgs, interrupt: &Interrupt) -> Result<Vec<usize>, Failure> {
         let histograms = fitted(&self.training, args, interrupt)?;
-        let shape = *histograms.shape();
-        let length = label_sums_len(&shape, self.classes).unwrap_or(usize::MAX);
-        let mut sums = LabelSums::new(shape, self.classes, zeros(length)?)?;
-        let mut refused = None;
-        place(&histograms, &self.training, |bag, tokens, posterior| {
-            if tokens > 0.0 {
-                let label = self.labels.get(bag).copied().unwrap_or(0);
-                refused = refused.or(sums.add_class(posterior, label).err());
-            }
-        })?;
-        let mut scratch = zeros(label_scratch_len(&shape))?;
-        let embedding = Embedding::new(sums, &mut scratch)?;
-        let labels = embedding.labels(Reading::Window, zeros(self.classes * shape.cells())?, &mut scratch)?;
+        let label_of = |document: usize| self.labels.get(document).copied();
+        let Some(labels) = embed(&histograms, &self.training, self.classes, label_of)? else {
+            return Ok(vec![0; self.test.len()]);
+        };
         let (mut found, mut shares) = (vec![0; self.test.len()], vec![0.0; self.classes]);
+        let mut refused = None;
         place(&histograms, &self.test, |bag, _, posterior| {
-            match labels.read(posterior, &mut shares) {
-                // The largest share is the lowest negative one.
-                Ok(()) => {
-                    shares.iter_mut().for_each(|share| *share = -*share);
-                    found[bag] = lowest(&shares, &[]).unwrap_or(0);
-                }
-                Err(error) => refused = Some(error),
-            }
+            refused = refused.or(labels.read(posterior, &mut shares).err());
+            // The largest share is the lowest negative one.
+            shares.iter_mut().for_each(|share| *share = -*share);
+            found[bag] = lowest(&shares, &[]).unwrap_or(0);
         })?;
         refused.map_or(Ok(found), |error| Err(error.into()))
     }
@@ -209,16 +198,4 @@ fn spread<T: Stored>(histograms: &Inference<T>, bags: &Store<T>) -> Result<Vec<f
     spread_rows(windows, &mut rows, &mut scratch)
         .map_err(|error| Failure::new(error, "this is a bug worth a report"))?;
     Ok(rows)
-}
-
-fn zeros(elements: usize) -> Result<Vec<f64>, Failure> {
-    let mut zeros = Vec::new();
-    zeros.try_reserve_exact(elements).map_err(|_| {
-        Failure::new(
-            format_args!("{elements} numbers do not fit into memory"),
-            "take fewer documents, or a smaller --grid",
-        )
-    })?;
-    zeros.resize(elements, 0.0);
-    Ok(zeros)
 }

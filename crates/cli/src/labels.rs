@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use countgrid_em::Tables;
 use countgrid_grid::{Embedding, LabelSums, Labels, Reading, Shape, label_scratch_len, label_sums_len};
 use countgrid_math::Real;
 
@@ -10,9 +11,10 @@ use crate::{
     failure::Failure,
     fit::Inference,
     layout::AXES,
+    memory::zeros,
     place::place,
     report::{Report, thousands},
-    store::Storable,
+    store::{Storable, Store},
 };
 
 /// Which label each document has, if any.
@@ -85,8 +87,7 @@ impl<T: Real> Labelled<T> {
         Ok(Labels::new(self.shape, self.names.len(), self.table.as_slice())?)
     }
 
-    /// Embeds the labels of documents where the documents lie; none without labels. Those without a word have no
-    /// place, and so no part.
+    /// The labels of a collection, embedded where its documents lie; none without labels.
     pub(crate) fn embed(
         histograms: &Inference<T>,
         corpus: &Corpus<T>,
@@ -95,48 +96,54 @@ impl<T: Real> Labelled<T> {
     where
         T: Storable,
     {
-        let (shape, classes) = (*histograms.shape(), corpus.labels.names.len());
-        if classes > shape.features() {
+        let (shape, names) = (*histograms.shape(), &corpus.labels.names);
+        if names.len() > shape.features() {
             // As large as the grid itself: rather a title than a class.
             report.note(format_args!(
                 "the model leaves out labels: there are {}, more than words",
-                thousands(classes)
+                thousands(names.len())
             ));
         }
-        if !(1..=shape.features()).contains(&classes) {
+        if !(1..=shape.features()).contains(&names.len()) {
             return Ok(None);
         }
-        let too_many = || Failure::new("too many labels for this memory", "name another --label-column");
-        let zeros = |elements: usize| {
-            let mut zeros = Vec::new();
-            zeros.try_reserve_exact(elements).map_err(|_| too_many())?;
-            zeros.resize(elements, 0.0f64);
-            Ok::<_, Failure>(zeros)
-        };
-        let length = label_sums_len(&shape, classes).ok_or_else(too_many)?;
-        let mut sums = LabelSums::new(shape, classes, zeros(length)?)?;
-        let mut some = false;
-        let mut refused = None;
-        place(histograms, &corpus.bags, |bag, tokens, posterior| {
-            let Some(&Some(class)) = corpus.labels.of.get(bag) else { return };
-            if tokens > 0.0 {
-                some = true;
-                refused = refused.or(sums.add_class(posterior, class as usize).err());
-            }
-        })?;
-        if let Some(error) = refused {
-            return Err(error.into());
-        }
-        if !some {
-            return Ok(None);
-        }
-        let mut scratch = zeros(label_scratch_len(&shape))?;
-        let embedding = Embedding::new(sums, &mut scratch)?;
-        let table = zeros(classes * shape.cells())?;
-        let labels = embedding.labels(Reading::Window, table, &mut scratch)?;
-        let table = countgrid_em::Tables::buffer(&labels).iter().map(|&share| T::from_f64(share)).collect();
-        Ok(Some(Self { names: corpus.labels.names.clone(), table, shape }))
+        let label_of = |document: usize| corpus.labels.of.get(document).copied().flatten();
+        let labels =
+            embed(histograms, &corpus.bags, names.len(), |document| Some(label_of(document)? as usize))?;
+        Ok(labels.map(|labels| {
+            let table = labels.buffer().iter().map(|&share| T::from_f64(share)).collect();
+            Self { names: names.clone(), table, shape }
+        }))
     }
+}
+
+/// Embeds the labels of documents where the documents lie, and says what others read there; none if no document that
+/// has a label has a word: without one it has no place, and so no part.
+pub(crate) fn embed<T: Real + Storable>(
+    histograms: &Inference<T>,
+    bags: &Store<T>,
+    classes: usize,
+    label_of: impl Fn(usize) -> Option<usize>,
+) -> Result<Option<Labels<f64, Vec<f64>, AXES>>, Failure> {
+    let shape = *histograms.shape();
+    let length = label_sums_len(&shape, classes).unwrap_or(usize::MAX);
+    let mut sums = LabelSums::new(shape, classes, zeros(length)?)?;
+    let (mut some, mut refused) = (false, None);
+    place(histograms, bags, |bag, tokens, posterior| {
+        if let Some(class) = label_of(bag).filter(|_| tokens > 0.0) {
+            some = true;
+            refused = refused.or(sums.add_class(posterior, class).err());
+        }
+    })?;
+    if let Some(error) = refused {
+        return Err(error.into());
+    }
+    if !some {
+        return Ok(None);
+    }
+    let mut scratch = zeros(label_scratch_len(&shape))?;
+    let embedding = Embedding::new(sums, &mut scratch)?;
+    Ok(Some(embedding.labels(Reading::Window, zeros(classes * shape.cells())?, &mut scratch)?))
 }
 
 #[cfg(test)]

@@ -11,6 +11,19 @@ use crate::{
 /// Documents that are placed together if there is room: enough that reading the table is shared.
 const CHUNK: usize = 1024;
 
+/// So many zeros.
+pub(crate) fn zeros(elements: usize) -> Result<Vec<f64>, Failure> {
+    let mut zeros = Vec::new();
+    zeros.try_reserve_exact(elements).map_err(|_| {
+        Failure::new(
+            format_args!("{elements} numbers do not fit into memory"),
+            "take fewer documents or labels, or a smaller --grid",
+        )
+    })?;
+    zeros.resize(elements, 0.0);
+    Ok(zeros)
+}
+
 /// The shape of a grid, and how many documents to place together.
 ///
 /// A fit holds three tables of cells by words (the grid, the logarithms of its windows, their expected counts),
