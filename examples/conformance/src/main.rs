@@ -20,8 +20,11 @@ mod wasm;
 
 use report::{Failure, Report};
 
+/// Reports some of the results.
+type Results = fn(&mut Report<'_>) -> Result<(), Failure>;
+
 /// All results. What the library learns to compute joins here, as one more function.
-const RESULTS: [fn(&mut Report<'_>) -> Result<(), Failure>; 6] =
+const RESULTS: [Results; 6] =
     [elementary::all, windows::all, events::all, em::all, fits::all, inference::all];
 
 /// Calls `line` with every line of output.
