@@ -85,7 +85,7 @@ pub struct Fit {
 #[derive(Debug)]
 enum State {
     /// Before the first step of the level, after the level before.
-    Between(Option<Parameters>),
+    Between(Option<Box<Parameters>>),
     /// On a level.
     On(Box<Level>),
     /// After an error.
@@ -180,7 +180,7 @@ impl Fit {
         let (State::Between(coarse), Some(&shape)) = (&mut self.state, self.levels.get(self.level)) else {
             return Ok(());
         };
-        let grid = Grid::begun(shape, coarse.as_ref(), &mut self.rng)?;
+        let grid = Grid::begun(shape, coarse.as_deref(), &mut self.rng)?;
         *coarse = None; // its memory is needed
         let learner = Learner::from_grid(grid, self.options(&shape))?;
         let statistics = Statistics::allocate(shape, self.chunk)?;
@@ -192,7 +192,7 @@ impl Fit {
     /// Leaves a level for the next.
     fn climb(&mut self) {
         if let State::On(level) = std::mem::replace(&mut self.state, State::Between(None)) {
-            self.state = State::Between(Some(level.learner.into_parts().0));
+            self.state = State::Between(Some(Box::new(level.learner.into_parts().0)));
             self.level += 1;
         }
     }

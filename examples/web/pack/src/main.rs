@@ -22,6 +22,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         bindgen
     };
     bindgen().web(true)?.typescript(true).generate(output)?;
+    // Node.js before 22 takes a file for a module only where this says so.
+    let package = format!(
+        "{{ \"name\": \"countgrid-wasm\", \"type\": \"module\", \"main\": \"{MODULE}.js\", \"types\": \"{MODULE}.d.ts\" }}\n"
+    );
+    fs::write(output.join("package.json"), package)?;
     // From the disk browsers start no worker that is a module.
     let glue = bindgen().no_modules(true)?.typescript(false).generate_output()?.js().to_owned();
 
