@@ -43,6 +43,7 @@
 //! | [`Shape`] | windows on a torus, and the number of features |
 //! | [`Grid`] | the parameters: `pi` and the location prior |
 //! | [`LogHistograms`] | the logarithms of window histograms and prior, packed: all that inference needs, also from flash |
+//! | [`QuantisedHistograms`] | the same in codes of 8 or 16 bits, scored in integers, with a bound on the error |
 //! | [`Statistics`] | expected counts of every window, and the scratch of both steps |
 //! | [`Learner`] | a grid that is fitted: both steps, with [`Options`] |
 //!
@@ -68,6 +69,7 @@ mod learner;
 mod mstep;
 mod options;
 mod parallel;
+mod quantised;
 mod shape;
 mod statistics;
 mod tiles;
@@ -78,6 +80,7 @@ pub use crate::{
     histograms::{LogHistograms, Posterior},
     learner::Learner,
     options::{Cut, Options, Rule},
+    quantised::{Code, ErrorBound, QuantisedHistograms},
     shape::Shape,
     statistics::Statistics,
 };

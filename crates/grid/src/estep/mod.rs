@@ -52,6 +52,11 @@ impl<T: Real> Heat<T> {
         Self { beta, cut: if cut < T::max_value() { cut } else { T::max_value() } }
     }
 
+    /// In units of `β s`.
+    pub(crate) fn cut(&self) -> T {
+        self.cut
+    }
+
     /// Whether a window of this score, or a tile of this bound, counts; never falls as the score rises.
     #[inline(always)]
     fn is_alive(&self, score: T, best: T) -> bool {
