@@ -1,6 +1,7 @@
 //! The commands, one module each.
 
 pub(crate) mod embed;
+pub(crate) mod firmware;
 pub(crate) mod fit;
 pub(crate) mod info;
 pub(crate) mod map;

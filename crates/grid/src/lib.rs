@@ -44,6 +44,7 @@
 //! | [`Grid`] | the parameters: `pi` and the location prior |
 //! | [`LogHistograms`] | the logarithms of window histograms and prior, packed: all that inference needs, also from flash |
 //! | [`QuantisedHistograms`] | the same in codes of 8 or 16 bits, scored in integers, with a bound on the error |
+//! | [`Blob`] | either of them as the bytes of one file, read in place |
 //! | [`Statistics`] | expected counts of every window, and the scratch of both steps |
 //! | [`Learner`] | a grid that is fitted: both steps, with [`Options`] |
 //!
@@ -53,6 +54,7 @@
 //! * `alloc`: constructors that own their tables.
 //! * `rayon`: both steps on all threads of the pool that they are called in. No result depends on it: each output
 //!   is summed by one thread, in one order.
+//! * `fuzzing`: entry points for fuzz targets, no public interface.
 //!
 //! Without features nothing allocates, and everything runs on a microcontroller.
 #![no_std]
@@ -61,8 +63,12 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+mod blob;
 mod error;
 mod estep;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod grid;
 mod histograms;
 mod learner;
@@ -75,6 +81,7 @@ mod statistics;
 mod tiles;
 
 pub use crate::{
+    blob::{Blob, BlobError, Kind},
     error::GridError,
     grid::Grid,
     histograms::{LogHistograms, Posterior},

@@ -20,6 +20,9 @@ pub trait Code: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// Windows of a tile.
     const LANES: usize;
 
+    /// What a file calls it.
+    #[doc(hidden)]
+    const KIND: crate::Kind;
     /// What weights add up to at most.
     #[doc(hidden)]
     const WEIGHTS: u64;
@@ -50,12 +53,13 @@ pub trait Code: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
 }
 
 macro_rules! code {
-    ($code:ident, $lanes:expr, $sum:ident, $weights:expr, $bits:expr) => {
+    ($code:ident, $kind:ident, $lanes:expr, $sum:ident, $weights:expr, $bits:expr) => {
         impl Code for $code {
             type Sum = $sum;
             type Lanes = [$sum; $lanes];
             const MOST: u32 = $code::MAX as u32;
             const LANES: usize = $lanes;
+            const KIND: crate::Kind = crate::Kind::$kind;
             const WEIGHTS: u64 = $weights;
             const BITS: i32 = $bits;
 
@@ -91,5 +95,5 @@ macro_rules! code {
     };
 }
 // Weights times the largest code: 2^24 · 255 < 2^32, and 2^32 · 65535 < 2^48. A weight is a u32.
-code!(u8, 8, u32, 1 << 24, 24);
-code!(u16, 4, u64, u32::MAX as u64, 32);
+code!(u8, U8, 8, u32, 1 << 24, 24);
+code!(u16, U16, 4, u64, u32::MAX as u64, 32);
