@@ -28,8 +28,7 @@ pub(crate) fn all(blob: &[u8]) -> Result<(), Error> {
         let (mut features, mut counts, mut used) = ([0u32; 8], [0u16; 8], 0);
         for (z, word) in model::VOCABULARY.iter().enumerate() {
             let count = document.iter().find(|(known, _)| known == word).map(|&(_, count)| count);
-            if let (Some(count), Some(to), Some(many)) =
-                (count, features.get_mut(used), counts.get_mut(used))
+            if let (Some(count), Some(to), Some(many)) = (count, features.get_mut(used), counts.get_mut(used))
             {
                 (*to, *many, used) = (z as u32, count, used + 1);
             }
