@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 type Body = fn(&[u8]);
 
 /// What each target runs. Some bodies also tell whether they accepted the input; only a panic counts here.
-const BODIES: [(&str, Body); 9] = [
+const BODIES: [(&str, Body); 10] = [
+    ("blob", |data| _ = countgrid_grid::fuzzing::blob(data)),
     ("csr", |data| _ = countgrid_counts::fuzzing::csr(data)),
     ("docword", |data| _ = countgrid_io::fuzzing::docword(data)),
     ("gzip", |data| _ = countgrid_io::fuzzing::gzip(data)),

@@ -38,6 +38,11 @@ pub(crate) enum Command {
     /// A place is the window that starts at a cell: the cell that `embed` gives in x0, x1, ... Coordinates wrap
     /// around the torus.
     Words(WordsArgs),
+    /// A model as constant tables for a microcontroller
+    ///
+    /// Writes model.rs, a Rust module of shape constants and a static table, to `include!` or to use as a module
+    /// without std; and model.bin, the same in one piece, which the crate `countgrid-grid` reads in place (`Blob`).
+    Firmware(FirmwareArgs),
     /// What a model is and how it was fitted
     Info(InfoArgs),
     /// How well labels are told of documents that were held out
@@ -116,6 +121,24 @@ pub(crate) struct WordsArgs {
     /// One JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FirmwareArgs {
+    /// A model, as `map` and `fit` write it
+    pub(crate) model: PathBuf,
+    /// Folder for model.rs and model.bin
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    pub(crate) output: PathBuf,
+    /// How logarithms are kept: as numbers, or as codes of 16 or 8 bits
+    #[arg(long, value_enum, default_value_t = TableKind::F32)]
+    pub(crate) table: TableKind,
+    /// Put the words into the module too
+    #[arg(long)]
+    pub(crate) vocabulary: bool,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Args, Debug)]
@@ -381,6 +404,15 @@ impl Schedule {
 pub(crate) enum Precision {
     F32,
     F64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableKind {
+    F32,
+    #[value(name = "16")]
+    Bits16,
+    #[value(name = "8")]
+    Bits8,
 }
 
 #[derive(Args, Debug)]

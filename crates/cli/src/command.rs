@@ -2,6 +2,7 @@
 
 pub(crate) mod crossval;
 pub(crate) mod embed;
+pub(crate) mod firmware;
 pub(crate) mod fit;
 pub(crate) mod info;
 pub(crate) mod map;

@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         Command::Fit(args) => command::fit::run(&args),
         Command::Embed(args) => command::embed::run(&args),
         Command::Words(args) => command::words::run(&args),
+        Command::Firmware(args) => command::firmware::run(&args),
         Command::Info(args) => command::info::run(&args),
         Command::Crossval(args) => command::crossval::run(&args),
     };

@@ -19,6 +19,8 @@ pub enum GridError {
     Probability { table: &'static str, feature: usize, cell: usize },
     /// A tile of a packed table has a larger entry in a row than its bound says.
     Bound { tile: usize, row: usize },
+    /// A step of a quantised table that is negative or not finite.
+    Step { row: usize },
     /// Probabilities of one cell (table `pi`) or of all cells (table `prior`) that do not sum to one.
     NotNormalised { table: &'static str, cell: usize },
     /// A batch over another number of features.
@@ -64,6 +66,9 @@ impl fmt::Display for GridError {
                     f,
                     "`log_histograms` has an entry above its bound in row {row} of tile {tile}; needs to be as packed"
                 )
+            }
+            Self::Step { row } => {
+                write!(f, "the step of row {row} of a quantised table is negative or not finite")
             }
             Self::NotNormalised { table, cell } => {
                 write!(f, "`{table}` does not sum to one at cell {cell}")

@@ -82,10 +82,10 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
         // The mean of V probabilities that sum to one only within rounding, and the logarithm.
         let allowed = T::from_f64(1e-3);
         let rows = shape.features() + 1;
-        let (packed, references) = packed.split_at(shape.references_start::<T>());
+        let (packed, references) = split(packed, shape.references_start::<T>());
         for (row, lanes) in packed.chunks_exact(T::LANES).enumerate() {
             if lanes.iter().any(|&x| !(x <= allowed)) {
-                let (tile, feature) = (row / rows, row % rows);
+                let (tile, feature) = (row / rows.max(1), row % rows.max(1));
                 let cell = tile * T::LANES;
                 return Err(GridError::Probability { table: "log_histograms", feature, cell });
             }
@@ -93,9 +93,9 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
         if let Some(feature) = references.iter().position(|&x| !(x <= allowed && x.is_finite())) {
             return Err(GridError::Probability { table: "references", feature, cell: 0 });
         }
-        let (packed, bounds) = packed.split_at(shape.counts_len::<T>());
+        let (packed, bounds) = split(packed, shape.counts_len::<T>());
         if !bounds.is_empty() {
-            for (tile, packed) in packed.chunks_exact(rows * T::LANES).enumerate() {
+            for (tile, packed) in packed.chunks_exact((rows * T::LANES).max(1)).enumerate() {
                 let bounds = bounds.get((tile / T::LANES) * rows * T::LANES + tile % T::LANES..);
                 let bounds = bounds.unwrap_or_default().iter().step_by(T::LANES);
                 for (row, (lanes, &bound)) in packed.chunks_exact(T::LANES).zip(bounds).enumerate() {
@@ -126,7 +126,7 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
 
     /// The packed tables, and `log r_z`.
     pub(crate) fn packed(&self) -> (&[T], &[T]) {
-        self.storage.as_ref().split_at(self.shape.references_start::<T>())
+        split(self.storage.as_ref(), self.shape.references_start::<T>())
     }
 
     pub(crate) fn tiles(&self) -> &Tiles<D> {
@@ -221,6 +221,11 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
         let (expected, found) = (self.shape.features(), bags.features());
         if expected == found { Ok(()) } else { Err(GridError::Features { expected, found }) }
     }
+}
+
+/// [`slice::split_at`] at the end where that is before.
+fn split<T>(slice: &[T], middle: usize) -> (&[T], &[T]) {
+    slice.split_at(middle.min(slice.len()))
 }
 
 /// Where one bag sits.

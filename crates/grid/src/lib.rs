@@ -43,6 +43,8 @@
 //! | [`Shape`] | windows on a torus, and the number of features |
 //! | [`Grid`] | the parameters: `pi` and the location prior |
 //! | [`LogHistograms`] | the logarithms of window histograms and prior, packed: all that inference needs, also from flash |
+//! | [`QuantisedHistograms`] | the same in codes of 8 or 16 bits, scored in integers, with a bound on the error |
+//! | [`Blob`] | either of them as the bytes of one file, read in place |
 //! | [`Statistics`] | expected counts of every window, and the scratch of both steps |
 //! | [`LabelSums`], [`Embedding`], [`Labels`] | targets of bags summed up, embedded in the cells, read at a place |
 //! | [`Terms`] | the free energy of a bag, in groups of terms: features for classifiers |
@@ -54,6 +56,7 @@
 //! * `alloc`: constructors that own their tables.
 //! * `rayon`: both steps on all threads of the pool that they are called in. No result depends on it: each output
 //!   is summed by one thread, in one order.
+//! * `fuzzing`: entry points for fuzz targets, no public interface.
 //!
 //! Without features nothing allocates, and everything runs on a microcontroller.
 #![no_std]
@@ -62,8 +65,12 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+mod blob;
 mod error;
 mod estep;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod grid;
 mod histograms;
 mod labels;
@@ -71,6 +78,7 @@ mod learner;
 mod mstep;
 mod options;
 mod parallel;
+mod quantised;
 mod recipe;
 mod shape;
 mod statistics;
@@ -78,12 +86,14 @@ mod terms;
 mod tiles;
 
 pub use crate::{
+    blob::{Blob, BlobError, Kind},
     error::GridError,
     grid::Grid,
     histograms::{LogHistograms, Posterior},
     labels::{Embedding, LabelSums, Labels, Mass, Reading, label_scratch_len, label_sums_len},
     learner::Learner,
     options::{Cut, Options, Rule},
+    quantised::{Code, ErrorBound, QuantisedHistograms},
     recipe::{COARSE_ITERATIONS, usual_extent, usual_side},
     shape::Shape,
     statistics::Statistics,

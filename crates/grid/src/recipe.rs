@@ -1,15 +1,13 @@
 //! How a grid is fitted where nothing else is asked for: its size, its schedule, its options.
 
-use countgrid_math::Real;
-use rand_core::Rng;
-
-use crate::{Grid, GridError, Options, Shape};
+use crate::{Options, Shape};
 
 /// Iterations on each grid of a [`Shape::schedule`] before the full one: enough to settle which part of the
 /// collection goes where.
 pub const COARSE_ITERATIONS: usize = 10;
 
 /// How far the cells that come from one coarse cell differ at first, relative to their entries.
+#[cfg(feature = "alloc")]
 const NOISE: f64 = 0.15;
 
 /// Pseudo-tokens, as a share of the tokens that a feature has at a cell on average; pseudo-bags likewise.
@@ -52,7 +50,7 @@ pub const fn usual_side(extent: usize) -> usize {
 
 impl<const D: usize> Shape<D> {
     /// The shapes of a coarse-to-fine fit, the smallest first and this one last, each [`Shape::coarser`] than the
-    /// next. All but the last are fitted for [`COARSE_ITERATIONS`], each from a [`Grid::begun`].
+    /// next. All but the last are fitted for [`COARSE_ITERATIONS`], each from a [`crate::Grid::begun`].
     ///
     /// On posts of three newsgroups and on the abstracts of three collections, windows halved with the grid leave
     /// the groups in many more pieces, and so does a fit of the full grid alone.
@@ -86,13 +84,17 @@ impl Options {
 }
 
 #[cfg(feature = "alloc")]
-impl<T: Real, const D: usize> Grid<T, countgrid_math::AlignedVec<T>, D> {
+impl<T: countgrid_math::Real, const D: usize> crate::Grid<T, countgrid_math::AlignedVec<T>, D> {
     /// Where a level of a [`Shape::schedule`] begins, in memory of its own: at random, or refined from the grid of
     /// the level before.
     ///
     /// # Errors
     /// [`GridError::TooLarge`] if the allocator refuses; [`GridError::Features`] if the coarse grid has others.
-    pub fn begun(shape: Shape<D>, coarse: Option<&Self>, rng: &mut impl Rng) -> Result<Self, GridError> {
+    pub fn begun(
+        shape: Shape<D>,
+        coarse: Option<&Self>,
+        rng: &mut impl rand_core::Rng,
+    ) -> Result<Self, crate::GridError> {
         let mut grid = Self::uniform(shape)?;
         match coarse {
             None => grid.randomize(rng),

@@ -39,6 +39,31 @@ impl<const D: usize> Shape<D> {
         Ok(Self { windows, features })
     }
 
+    /// The shape of a grid with these extents and windows with these sides, such as an exported model states them.
+    ///
+    /// ```
+    /// use countgrid_grid::{GridError, Shape};
+    /// const SHAPE: Result<Shape<2>, GridError> = Shape::from_sides([16, 16], [4, 4], 500);
+    /// assert_eq!(SHAPE?.cells(), 256);
+    /// # Ok::<(), GridError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`GridError::Shape`], and those of [`Shape::new`].
+    pub const fn from_sides(
+        extents: [usize; D],
+        sides: [usize; D],
+        features: usize,
+    ) -> Result<Self, GridError> {
+        match Torus::new(extents) {
+            Ok(torus) => match Windows::new(torus, sides) {
+                Ok(windows) => Self::new(windows, features),
+                Err(error) => Err(GridError::Shape(error)),
+            },
+            Err(error) => Err(GridError::Shape(error)),
+        }
+    }
+
     /// The windows and, in them, the torus.
     pub const fn windows(&self) -> &Windows<D> {
         &self.windows

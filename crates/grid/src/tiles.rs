@@ -46,7 +46,7 @@ impl<const D: usize> Tiles<D> {
         }
         let (mut counts, mut count, mut axis) = ([0; D], 1, 0);
         while axis < D {
-            counts[axis] = extents[axis].div_ceil(1 << shifts[axis]);
+            counts[axis] = ((1 << shifts[axis]) - 1 + extents[axis]) >> shifts[axis];
             count *= counts[axis];
             axis += 1;
         }
@@ -96,7 +96,10 @@ impl<const D: usize> Tiles<D> {
     /// Number of tiles of bounds: one lane for each tile. None where there are so few tiles that knowing their
     /// bounds saves nothing.
     pub(crate) const fn bounds(&self) -> usize {
-        if self.count < 4 { 0 } else { self.count.div_ceil(self.lanes) }
+        match self.lanes {
+            1.. if self.count >= 4 => self.count.div_ceil(self.lanes),
+            _ => 0,
+        }
     }
 
     /// Calls `visit(tile, cells)` for every tile of a range.
@@ -179,7 +182,7 @@ impl TileCells {
             8 if self.full => self.gather_runs::<T, 8>(plane, row),
             16 if self.full => self.gather_runs::<T, 16>(plane, row),
             _ => {
-                for ((&start, &length), row) in self.runs().zip(row.chunks_mut(self.side)) {
+                for ((&start, &length), row) in self.runs().zip(row.chunks_mut(self.side.max(1))) {
                     let run = plane.get(start..start + length).unwrap_or_default();
                     row.iter_mut().zip(run).for_each(|(row, &x)| *row = x);
                 }
@@ -204,7 +207,7 @@ impl TileCells {
             8 if self.full => self.scatter_runs::<T, 8>(row, plane),
             16 if self.full => self.scatter_runs::<T, 16>(row, plane),
             _ => {
-                for ((&start, &length), row) in self.runs().zip(row.chunks(self.side)) {
+                for ((&start, &length), row) in self.runs().zip(row.chunks(self.side.max(1))) {
                     let run = plane.get_mut(start..start + length).unwrap_or_default();
                     run.iter_mut().zip(row).for_each(|(x, &row)| *x = row);
                 }
@@ -232,7 +235,7 @@ const fn padded<const D: usize>(extents: &[usize; D], shifts: &[u32; D]) -> u128
     let (mut slots, mut axis) = (1u128, 0);
     while axis < D {
         let side = 1u128 << shifts[axis];
-        slots = slots.saturating_mul((extents[axis] as u128).div_ceil(side) * side);
+        slots = slots.saturating_mul((extents[axis] as u128 + side - 1) & !(side - 1));
         axis += 1;
     }
     slots

@@ -10,9 +10,14 @@ pub(super) const QUAD: usize = 4;
 
 /// The next so many elements of scratch.
 pub(super) fn take<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
-    let (taken, left) = core::mem::take(rest).split_at_mut(len);
+    let (taken, left) = split(core::mem::take(rest), len);
     *rest = left;
     taken
+}
+
+/// [`slice::split_at_mut`] at the end where that is before.
+fn split<T>(slice: &mut [T], middle: usize) -> (&mut [T], &mut [T]) {
+    slice.split_at_mut(middle.min(slice.len()))
 }
 
 /// A whole number kept in the float type.
@@ -60,9 +65,8 @@ impl<'a, T: Real> Blocks<'a, T> {
     /// The first blocks, and the others.
     pub(super) fn split_at(self, blocks: usize) -> (Self, Self) {
         let blocks = blocks.min(self.len());
-        let (scores, peaks) = (self.scores.split_at_mut(blocks * T::LANES), self.peaks.split_at_mut(blocks));
-        let tilts = self.tilts.split_at_mut(blocks);
-        let owners = self.owners.split_at_mut(blocks.min(self.owners.len()));
+        let (scores, peaks) = (split(self.scores, blocks * T::LANES), split(self.peaks, blocks));
+        let (tilts, owners) = (split(self.tilts, blocks), split(self.owners, blocks));
         (
             Self { scores: scores.0, peaks: peaks.0, tilts: tilts.0, owners: owners.0 },
             Self { scores: scores.1, peaks: peaks.1, tilts: tilts.1, owners: owners.1 },
@@ -72,10 +76,10 @@ impl<'a, T: Real> Blocks<'a, T> {
     /// Writes a block; beyond the room, nothing.
     #[inline(always)]
     pub(super) fn put(&mut self, block: usize, scores: &[T], peak: T, owner: usize) {
-        if let Some(to) = self.scores.get_mut(block * T::LANES..(block + 1) * T::LANES)
+        if let Some(to) = self.scores.chunks_exact_mut(T::LANES).nth(block)
             && let (Some(to_peak), Some(to_owner)) = (self.peaks.get_mut(block), self.owners.get_mut(block))
         {
-            to.copy_from_slice(scores);
+            to.iter_mut().zip(scores).for_each(|(to, &score)| *to = score);
             (*to_peak, *to_owner) = (peak, kept(owner));
         }
     }
@@ -84,7 +88,7 @@ impl<'a, T: Real> Blocks<'a, T> {
     pub(super) fn append(&mut self, first: usize, others: &Self, blocks: usize) {
         fn copy<T: Copy>(to: &mut [T], from: &[T], first: usize, len: usize) {
             if let (Some(to), Some(from)) = (to.get_mut(first..first + len), from.get(..len)) {
-                to.copy_from_slice(from);
+                to.iter_mut().zip(from).for_each(|(to, &from)| *to = from);
             }
         }
         copy(self.scores, others.scores, first * T::LANES, blocks * T::LANES);
@@ -129,9 +133,9 @@ impl<'a, T: Real> Lists<'a, T> {
 impl<T: Real> Split for Lists<'_, T> {
     fn split(self, tiles: usize) -> (Self, Self) {
         let Self { blocks, first, starts } = self;
-        let (starts, rest) = starts.split_at(tiles.min(starts.len()));
+        let (starts, rest) = starts.split_at_checked(tiles).unwrap_or((starts, &[]));
         let end = rest.first().map_or(first + blocks.len(), |&start| whole(start));
-        let (blocks, others) = blocks.split_at(end - first);
+        let (blocks, others) = blocks.split_at(end.saturating_sub(first));
         (Self { blocks, first, starts }, Self { blocks: others, first: end, starts: rest })
     }
 }

@@ -58,7 +58,7 @@ impl<T: Real> Candidates<'_, T> {
         });
         let mut fit = bags;
         loop {
-            let best = &self.best[..fit];
+            let best = self.best.get(..fit).unwrap_or_default();
             each(tiles, (Rows::new(self.marks, bags), Rows::new(starts, 1)), |_, (marks, count)| {
                 let alive = dispatch(Survivors { marks: marks.table, best, heat });
                 count.table.fill(kept(alive));
@@ -78,7 +78,7 @@ impl<T: Real> Candidates<'_, T> {
         tile: usize,
         blocks: Blocks<'_, T>,
     ) {
-        let marks = self.marks.chunks_exact(self.stride).nth(tile).unwrap_or_default();
+        let marks = self.marks.chunks_exact(self.stride.max(1)).nth(tile).unwrap_or_default();
         let (tops, top_scores) = (&*self.tops, &*self.top_scores);
         dispatch(ScoreMarked { source, tile, marks, tops, top_scores, blocks });
     }
@@ -100,8 +100,10 @@ impl<T: Real, B: Bags, const D: usize> Kernel for Bounds<'_, T, B, D> {
         warm(self.table, self.bags);
         for bag in 0..self.bags {
             let [bounds] = score::<T, _, 1>([self.table], self.source.entries(bag));
-            for (marks, &bound) in self.marks.chunks_exact_mut(self.bags).zip(bounds.as_ref()) {
-                marks[bag] = bound;
+            for (marks, &bound) in self.marks.chunks_exact_mut(self.bags.max(1)).zip(bounds.as_ref()) {
+                if let Some(mark) = marks.get_mut(bag) {
+                    *mark = bound;
+                }
             }
         }
     }
@@ -123,7 +125,7 @@ impl<T: Real> Kernel for Tops<'_, T> {
     fn run(self) {
         self.tops.fill(T::zero());
         self.best.fill(T::neg_infinity());
-        for (tile, bounds) in self.bounds.chunks_exact(self.bags).enumerate() {
+        for (tile, bounds) in self.bounds.chunks_exact(self.bags.max(1)).enumerate() {
             let tile = kept::<T>(tile);
             let bounds = bounds.get(self.first..).unwrap_or_default();
             for ((top, best), &bound) in self.tops.iter_mut().zip(&mut *self.best).zip(bounds) {

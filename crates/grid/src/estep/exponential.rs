@@ -112,10 +112,10 @@ impl<T: Real> Kernel for Dense<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let width = self.blocks.len() / self.best.len().max(1);
+        let width = (self.blocks.len() / self.best.len().max(1)).max(1);
         let Blocks { scores, peaks, tilts, .. } = self.blocks;
         let rows = peaks.chunks_exact_mut(width).zip(tilts.chunks_exact_mut(width));
-        let rows = scores.chunks_exact_mut(width * T::LANES).zip(rows).zip(self.best);
+        let rows = scores.chunks_exact_mut((width * T::LANES).max(1)).zip(rows).zip(self.best);
         for ((scores, (peaks, tilts)), &best) in rows {
             for ((scores, peak), tilt) in scores.chunks_exact_mut(T::LANES).zip(peaks).zip(tilts) {
                 exponential(scores, peak, tilt, best, self.heat);
@@ -132,8 +132,8 @@ fn over_tiles<T: Real>(values: &[T], totals: &mut [T], start: T, join: impl Fn(T
     each(bags.div_ceil(STRIPE), Rows::new(totals, STRIPE), |stripe, totals| {
         let (first, totals) = (stripe * STRIPE, totals.table);
         totals.fill(start);
-        for quad in values.chunks(QUAD * bags) {
-            let width = quad.len() / bags;
+        for quad in values.chunks((QUAD * bags).max(1)) {
+            let width = (quad.len() / bags.max(1)).max(1);
             let rows = quad.get(first * width..).unwrap_or_default().chunks_exact(width);
             for (total, values) in totals.iter_mut().zip(rows) {
                 *total = values.iter().fold(*total, |total, &x| join(total, x));

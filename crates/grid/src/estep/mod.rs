@@ -52,6 +52,11 @@ impl<T: Real> Heat<T> {
         Self { beta, cut: if cut < T::max_value() { cut } else { T::max_value() } }
     }
 
+    /// In units of `β s`.
+    pub(crate) fn cut(&self) -> T {
+        self.cut
+    }
+
     /// Whether a window of this score, or a tile of this bound, counts; never falls as the score rises.
     #[inline(always)]
     fn is_alive(&self, score: T, best: T) -> bool {
@@ -196,7 +201,7 @@ impl<'a, T: Real> Chunk<'a, T> {
     /// Of these as many are left as a bag takes that is alive in all `tiles`, so that the first one always has room.
     fn fitting(scratch: usize, bag: usize, blocks: usize, tiles: usize) -> usize {
         let rest = scratch.saturating_sub(tiles * Blocks::<T>::SIZE);
-        (scratch / (bag + blocks)).min(rest / bag).min(Self::exact() / tiles.max(1)).max(1)
+        (scratch / (bag + blocks).max(1)).min(rest / bag.max(1)).min(Self::exact() / tiles.max(1)).max(1)
     }
 
     /// Every bag in every tile. This and the next two return the scored chunk and how many blocks it needed room for.
@@ -212,8 +217,8 @@ impl<'a, T: Real> Chunk<'a, T> {
         let spare = scratch.len().saturating_sub(scratch_len::<T>(tiles, 32.min(most)));
         let spans = if by_feature && spare >= 2 * features { 2 * features } else { 0 };
         let spans = take(&mut scratch, spans);
-        let bags = (scratch.len() / (3 + tiles * Blocks::<T>::DENSE_SIZE)).clamp(1, most);
-        let bags = most.div_ceil(most.div_ceil(bags)); // chunks of one size
+        let bags = (scratch.len() / (3 + tiles * Blocks::<T>::DENSE_SIZE).max(1)).min(most).max(1);
+        let bags = most.div_ceil(most.div_ceil(bags).max(1)); // chunks of one size
         let [best, mass, tilt] = [(); 3].map(|()| take(&mut scratch, bags));
         let mut blocks = Blocks::take(&mut scratch, tiles * bags, false);
         let parts = Alike { blocks: blocks.reborrow(), size: QUAD * bags };
@@ -245,7 +250,7 @@ impl<'a, T: Real> Chunk<'a, T> {
         each(tiles, Lists::new(blocks.reborrow(), starts), |tile, part| {
             candidates.score(source, tile, part.blocks);
         });
-        let [best, mass, tilt] = [best, mass, tilt].map(|sums| &mut sums[..bags]);
+        let [best, mass, tilt] = [best, mass, tilt].map(|sums| sums.get_mut(..bags).unwrap_or_default());
         let seen = blocks.len();
         (Self { bags, heat, starts: Some(starts), spans: &mut [], best, mass, tilt, blocks }, seen)
     }
@@ -270,13 +275,13 @@ impl<'a, T: Real> Chunk<'a, T> {
         let best = take(&mut scratch, groups.count * stride);
         let [mass, tilt] = [(); 2].map(|()| take(&mut scratch, stride));
         let spare = Blocks::take(&mut scratch, groups.count * stride, true);
-        let capacity = (scratch.len() / Blocks::<T>::SIZE).min(Self::exact()) / groups.count;
+        let capacity = (scratch.len() / Blocks::<T>::SIZE).min(Self::exact()) / groups.count.max(1);
         let blocks = Blocks::take(&mut scratch, capacity * groups.count, true);
         let mut room = Room { best, used, spare, blocks };
         let (bags, kept, seen) = room.score(source, heat, groups, starts);
         let Room { best, blocks, .. } = room;
         let (blocks, _) = blocks.split_at(kept);
-        let [best, mass, tilt] = [best, mass, tilt].map(|sums| &mut sums[..bags]);
+        let [best, mass, tilt] = [best, mass, tilt].map(|sums| sums.get_mut(..bags).unwrap_or_default());
         (Self { bags, heat, starts: Some(starts), spans: &mut [], best, mass, tilt, blocks }, seen)
     }
 
@@ -316,7 +321,7 @@ impl<'a, T: Real> Chunk<'a, T> {
             }
             None => {
                 let first = tile / QUAD * QUAD;
-                let width = (self.blocks.len() / self.bags - first).min(QUAD);
+                let width = (self.blocks.len() / self.bags.max(1)).saturating_sub(first).min(QUAD);
                 first * self.bags + bag * width + tile - first
             }
         };

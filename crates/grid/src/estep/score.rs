@@ -97,8 +97,9 @@ impl<T: Real, B: Bags, const D: usize> ScoreQuad<'_, T, B, D> {
         let source = self.source;
         let lanes = T::LANES;
         tiles.iter().for_each(|tile| warm(tile, self.bags));
-        let blocks = self.blocks.scores.chunks_exact_mut(width * lanes);
-        for (bag, (blocks, peaks)) in blocks.zip(self.blocks.peaks.chunks_exact_mut(width)).enumerate() {
+        let blocks = self.blocks.scores.chunks_exact_mut((width * lanes).max(1));
+        for (bag, (blocks, peaks)) in blocks.zip(self.blocks.peaks.chunks_exact_mut(width.max(1))).enumerate()
+        {
             let scores = score(tiles, source.entries(bag));
             let blocks = blocks.chunks_exact_mut(lanes).zip(peaks).skip(first);
             for ((block, block_peak), scores) in blocks.zip(scores) {

@@ -1,0 +1,169 @@
+//! `countgrid firmware`: a model as constant tables.
+
+use std::{fmt, fs, io, path::Path};
+
+use countgrid_em::Tables;
+use countgrid_grid::{Blob, Code, Grid, LogHistograms, QuantisedHistograms, Shape};
+use countgrid_io::{check_writable, write_atomically};
+use countgrid_math::Real;
+
+use crate::{
+    args::{FirmwareArgs, TableKind},
+    failure::Failure,
+    layout::AXES,
+    model::{About, AnyModel, Model, read},
+};
+
+pub(crate) fn run(args: &FirmwareArgs) -> Result<(), Failure> {
+    match read(&args.model)? {
+        AnyModel::F32(model) => firmware(args, &model),
+        AnyModel::F64(model) => firmware(args, &model),
+    }
+}
+
+/// A table and the same in a blob.
+struct Export {
+    item: &'static str, // the element type in Rust
+    table: Vec<String>,
+    what: &'static str,
+    bytes: Vec<u8>,
+}
+
+fn firmware<T: Real>(args: &FirmwareArgs, model: &Model<T>) -> Result<(), Failure> {
+    let (extents, window) = (&model.about.layout.grid.0, &model.about.layout.window.0);
+    // A microcontroller has no use for leading axes of one cell.
+    macro_rules! with_axes {
+        ($($axes:literal)*) => {
+            match extents.len() {
+                $($axes => {
+                    let axes = |sides: &[usize]| -> [usize; $axes] {
+                        core::array::from_fn(|axis| sides.get(axis).copied().unwrap_or(1))
+                    };
+                    export(args, model, Shape::from_sides(axes(extents), axes(window), model.about.vocabulary.len())?)
+                })*
+                axes => Err(Failure::new(format_args!("a grid of {axes} axes"), "fit one of at most eight")),
+            }
+        };
+    }
+    write(args, model, &with_axes!(1 2 3 4 5 6 7 8)?)
+}
+
+fn export<T: Real, const D: usize>(
+    args: &FirmwareArgs,
+    model: &Model<T>,
+    shape: Shape<D>,
+) -> Result<Export, Failure> {
+    match args.table {
+        TableKind::F32 => {
+            // Lanes depend on the number of axes.
+            let (pi, prior) = model.grid.tables();
+            let tables: Vec<f32> = pi.iter().chain(prior).map(|x| Real::to_f64(*x) as f32).collect();
+            let histograms = pack(&Grid::new(shape, tables)?)?;
+            let table = histograms.buffer();
+            let mut bytes = vec![0; Blob::f32_len(&shape, 0).ok_or_else(too_large)?];
+            Blob::write_f32(&shape, table, &[], &mut bytes)?;
+            let number = |x: &f32| match x.is_finite() {
+                true => format!("{x:?}"),
+                false => "f32::NEG_INFINITY".to_owned(), // padding
+            };
+            let table = table.iter().map(number).collect();
+            Ok(Export { item: "f32", table, what: "The buffer of a `LogHistograms<f32, _, D>`", bytes })
+        }
+        TableKind::Bits16 => {
+            codes::<u16, _, D>(model, shape, "The bytes of a `QuantisedHistograms<u16, _, D>`")
+        }
+        TableKind::Bits8 => codes::<u8, _, D>(model, shape, "The bytes of a `QuantisedHistograms<u8, _, D>`"),
+    }
+}
+
+fn codes<C: Code, T: Real, const D: usize>(
+    model: &Model<T>,
+    shape: Shape<D>,
+    what: &'static str,
+) -> Result<Export, Failure> {
+    let (storage, mut scratch) = (vec![0u8; shape.quantised_len::<C>()], vec![T::zero(); shape.cells()]);
+    // Codes lie in the order of cells, whatever the axes.
+    let table = QuantisedHistograms::<C, _, AXES>::pack(&pack(&model.grid)?, storage, &mut scratch)?;
+    let table = QuantisedHistograms::<C, _, D>::new(shape, table.bytes())?;
+    let length = Blob::<D>::quantised_len::<C>(&shape, 0);
+    let mut bytes = vec![0; length.ok_or_else(too_large)?];
+    Blob::write_quantised(&table, &[], &mut bytes)?;
+    let table = table.bytes().iter().map(u8::to_string).collect();
+    Ok(Export { item: "u8", table, what, bytes })
+}
+
+fn too_large() -> Failure {
+    Failure::new("the table cannot be addressed", "fit a smaller grid")
+}
+
+fn pack<T: Real, S: AsRef<[T]>, const D: usize>(
+    grid: &Grid<T, S, D>,
+) -> Result<LogHistograms<T, Vec<T>, D>, Failure> {
+    let shape = grid.shape();
+    let mut scratch = vec![T::zero(); shape.plane_scratch_len()];
+    Ok(LogHistograms::pack(grid, vec![T::zero(); shape.histograms_len::<T>()], &mut scratch)?)
+}
+
+/// Both files.
+fn write<T>(args: &FirmwareArgs, model: &Model<T>, export: &Export) -> Result<(), Failure> {
+    let folder = &args.output;
+    let refuse = |error: io::Error| {
+        Failure::new(format_args!("{}: {error}", folder.display()), "name another folder (--output)")
+    };
+    fs::create_dir_all(folder).map_err(refuse)?;
+    let (module, blob) = (folder.join("model.rs"), folder.join("model.bin"));
+    [&module, &blob].into_iter().try_for_each(check_writable)?;
+    write_atomically(&blob, |out| out.write_all(&export.bytes))?;
+    let text = Module { vocabulary: args.vocabulary, about: &model.about, export }.to_string();
+    write_atomically(&module, |out| out.write_all(text.as_bytes()))?;
+    if !args.quiet {
+        let said = |path: &Path, bytes: usize| eprintln!("wrote     {} ({bytes} bytes)", path.display());
+        said(&module, text.len());
+        said(&blob, export.bytes.len());
+    }
+    Ok(())
+}
+
+/// The Rust module.
+struct Module<'a> {
+    vocabulary: bool, // whether to write the words too
+    about: &'a About,
+    export: &'a Export,
+}
+
+impl fmt::Display for Module<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { about, export, .. } = self;
+        let (extents, window, vocabulary) = (&about.layout.grid.0, &about.layout.window.0, &about.vocabulary);
+        let axes = extents.len();
+        writeln!(f, "// Written by `countgrid firmware`; for `countgrid_grid`.")?;
+        writeln!(f, "\n/// Cells along each axis.\npub const EXTENTS: [usize; {axes}] = {extents:?};")?;
+        writeln!(
+            f,
+            "/// Cells of a window along each axis.\npub const WINDOW: [usize; {axes}] = {window:?};"
+        )?;
+        writeln!(f, "/// Number of features.\npub const FEATURES: usize = {};", vocabulary.len())?;
+        writeln!(f, "\n/// {}.", export.what)?;
+        // Numbers are written with as many digits as it takes to read them back; some are near a famous one.
+        writeln!(f, "#[rustfmt::skip]")?;
+        writeln!(
+            f,
+            "#[allow(clippy::approx_constant, clippy::excessive_precision, clippy::unreadable_literal)]"
+        )?;
+        writeln!(f, "pub static TABLE: [{}; {}] = [", export.item, export.table.len())?;
+        for line in export.table.chunks(16) {
+            writeln!(f, "    {},", line.join(", "))?;
+        }
+        writeln!(f, "];")?;
+        if self.vocabulary {
+            writeln!(f, "\n/// The words, in the order of features.\n#[rustfmt::skip]")?;
+            writeln!(f, "pub static VOCABULARY: [&str; {}] = [", vocabulary.len())?;
+            for line in vocabulary.chunks(8) {
+                let line: Vec<_> = line.iter().map(|word| format!("{word:?}")).collect();
+                writeln!(f, "    {},", line.join(", "))?;
+            }
+            writeln!(f, "];")?;
+        }
+        Ok(())
+    }
+}

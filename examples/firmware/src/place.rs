@@ -1,0 +1,109 @@
+//! Documents on the exported grid.
+
+use countgrid_counts::{Bag, BagsError};
+use countgrid_grid::{Blob, BlobError, GridError, LogHistograms, Shape};
+
+use crate::{model, say};
+
+const SHAPE: Shape<2> = match Shape::from_sides(model::EXTENTS, model::WINDOW, model::FEATURES) {
+    Ok(shape) => shape,
+    Err(_) => panic!("the exported shape"), // while this is compiled
+};
+
+/// Words of some documents with their counts. A device would have ids; here a search finds them.
+const DOCUMENTS: [&[(&str, u16)]; 4] = [
+    &[("bake", 2), ("dough", 1), ("oven", 1)],
+    &[("wind", 1), ("sail", 2), ("harbour", 1)],
+    &[("galaxy", 1), ("stars", 1), ("light", 1)],
+    &[],
+];
+
+/// Places every document, by the table in the module and by the blob.
+pub(crate) fn all(blob: &[u8]) -> Result<(), Error> {
+    let table = LogHistograms::new(SHAPE, model::TABLE.as_slice())?;
+    let blob = Blob::<2>::new(blob)?;
+    let in_place = blob.log_histograms(&mut [])?; // no room for a copy: it has to be aligned
+    say!("grid {:?}, window {:?}, {} words", model::EXTENTS, model::WINDOW, model::FEATURES);
+    for (number, document) in DOCUMENTS.into_iter().enumerate() {
+        let (mut features, mut counts, mut used) = ([0u32; 8], [0u16; 8], 0);
+        for (z, word) in model::VOCABULARY.iter().enumerate() {
+            let count = document.iter().find(|(known, _)| known == word).map(|&(_, count)| count);
+            if let (Some(count), Some(to), Some(many)) = (count, features.get_mut(used), counts.get_mut(used))
+            {
+                (*to, *many, used) = (z as u32, count, used + 1);
+            }
+        }
+        let (features, counts) =
+            (features.get(..used).unwrap_or_default(), counts.get(..used).unwrap_or_default());
+        let bag = Bag::new(model::FEATURES, features, counts)?;
+
+        let (mut q, mut again) = ([0.0; SHAPE.cells()], [0.0; SHAPE.cells()]);
+        let mut scratch = [0.0; SHAPE.posterior_scratch_len::<f32>(1)];
+        let evidence = table.posterior(&bag, 0, &mut q, &mut scratch)?;
+        let same = in_place.posterior(&bag, 0, &mut again, &mut scratch)?;
+        if q != again || evidence != same {
+            return Err(Error::Differ);
+        }
+        say!("document {}: {} known words, free energy {:.4}", number, used, -evidence);
+        for (cell, probability) in best::<3>(&q) {
+            say!("  window at {:?}: {:.4}", SHAPE.windows().torus().coords_of(cell), probability);
+        }
+        let mut shares = [0.0; 8];
+        let labels = shares.get_mut(..blob.labels()).unwrap_or_default();
+        if !labels.is_empty() {
+            blob.read_labels(&q, labels)?;
+            say!("  labels: {:.4?}", labels);
+        }
+    }
+    Ok(())
+}
+
+/// The most probable windows, the best first, of equals the first.
+fn best<const N: usize>(q: &[f32]) -> [(usize, f32); N] {
+    let mut best = [(0, -1.0); N];
+    for (cell, &probability) in q.iter().enumerate() {
+        let mut next = (cell, probability);
+        for place in &mut best {
+            if next.1 > place.1 {
+                core::mem::swap(place, &mut next);
+            }
+        }
+    }
+    best
+}
+
+/// What can be refused.
+#[derive(Debug)]
+pub(crate) enum Error {
+    Bag(BagsError),
+    Blob(BlobError),
+    Grid(GridError),
+    Differ,
+}
+
+impl core::fmt::Display for Error {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Bag(error) => error.fmt(f),
+            Self::Blob(error) => error.fmt(f),
+            Self::Grid(error) => error.fmt(f),
+            Self::Differ => f.write_str("module and blob place a document differently"),
+        }
+    }
+}
+
+impl From<BagsError> for Error {
+    fn from(error: BagsError) -> Self {
+        Self::Bag(error)
+    }
+}
+impl From<BlobError> for Error {
+    fn from(error: BlobError) -> Self {
+        Self::Blob(error)
+    }
+}
+impl From<GridError> for Error {
+    fn from(error: GridError) -> Self {
+        Self::Grid(error)
+    }
+}
