@@ -3,7 +3,8 @@
     measure.py PROGRAM PREFIX...    a Markdown row for every function whose name begins with one of the prefixes
 
 Code is the function with everything it calls, bytes; the elementary and soft-float functions that several share are
-counted for each. Stack is the deepest chain of frames. Indirect calls would be missed, so they are refused.
+counted for each. Stack is the deepest chain of frames. What only a panic would
+reach is left out. Indirect calls would be missed, so they are refused.
 """
 
 import re
@@ -23,7 +24,8 @@ for line in run("arm-none-eabi-objdump", "-d", "--no-show-raw-insn", program).sp
         name = found[1]
         calls.setdefault(name, set())
     elif found := re.search(r"\tbl?[a-z.]*\t.*<([^>+]*)>", line):
-        calls[name].add(found[1])
+        if not re.search("panicking|_fail|rust_begin_unwind", found[1]):
+            calls[name].add(found[1])
     elif re.search(r"\tblx\t", line):
         indirect.add(name)
 
