@@ -8,12 +8,13 @@
 //! cargo run --release -p countgrid-cli --example quantised -- model.safetensors test.tsv
 //! ```
 //!
-//! Text is the last column of a line.
+//! The label is the second column of a line, text the last; where the model knows labels, the share of documents whose
+//! label is the most expected one is told too.
 
 use std::{env, error::Error, fs};
 
 use countgrid_counts::{Bag, Bags};
-use countgrid_grid::{Code, ErrorBound, Grid, LogHistograms, QuantisedHistograms, Shape};
+use countgrid_grid::{Code, ErrorBound, Grid, Labels, LogHistograms, QuantisedHistograms, Shape};
 use countgrid_io::{TableData, load};
 use countgrid_math::Real;
 use countgrid_text::{TextOptions, Tokenizer, Vocabulary};
@@ -40,10 +41,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let single = pack::<f32>(shape, &tables)?;
     let (sixteen, eight) = (codes::<u16>(&exact)?, codes::<u8>(&exact)?);
 
+    let names = model.strings("labels").unwrap_or_default();
+    let labels = match model.table("labels").map(|labels| &labels.data) {
+        Some(TableData::F64(labels)) => Some(Labels::new(shape, names.len(), labels.as_slice())?),
+        _ => None,
+    };
+
     let tokenizer = Tokenizer::new(&TextOptions::default())?;
     let vocabulary = Vocabulary::new(&words, &tokenizer);
     let test = fs::read_to_string(test?)?;
-    let mut tables = ["f32", "16 bits", "8 bits"].map(|name| (name, Differences::default()));
+    let mut tables = ["f64", "f32", "16 bits", "8 bits"].map(|name| (name, Differences::default()));
     for line in test.lines() {
         let counted = vocabulary.count(line.rsplit('\t').next().unwrap_or(""));
         let (features, counts): (Vec<u32>, Vec<u32>) = counted.into_iter().unzip();
@@ -52,20 +59,29 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let bag = Bag::new(words.len(), &features, &counts)?;
         let truth = numbers(&exact, &bag)?;
-        let found = [(numbers(&single, &bag)?, None), code(&sixteen, &bag)?, code(&eight, &bag)?];
+        let (exact, single) = ((truth.clone(), None), (numbers(&single, &bag)?, None));
+        let found = [exact, single, code(&sixteen, &bag)?, code(&eight, &bag)?];
         for ((_, differences), (placed, bound)) in tables.iter_mut().zip(found) {
             differences.add(&truth, &placed, bound);
+            if let Some(labels) = &labels {
+                let mut shares = vec![0.0; names.len()];
+                labels.read(placed.0.as_slice(), &mut shares)?;
+                let label = line.split('\t').nth(1);
+                differences.labelled += usize::from(names.get(best(&shares)).map(String::as_str) == label);
+            }
         }
     }
     println!("{} documents, {} cells, {} words", tables[0].1.bags, shape.cells(), words.len());
     println!(
-        "| table | same best cell | total variation, mean | largest | log evidence, mean difference | of the bound at most |"
+        "| table | label told | same best cell | total variation, mean | largest | log evidence, mean difference | of the \
+         bound at most |"
     );
-    println!("|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|");
     for (name, d) in &tables {
         let mean = |sum: f64| sum / d.bags as f64;
         println!(
-            "| {name} | {:.2} % | {:.1e} | {:.1e} | {:.1e} | {} |",
+            "| {name} | {:.2} % | {:.2} % | {:.1e} | {:.1e} | {:.1e} | {} |",
+            100.0 * d.labelled as f64 / d.bags as f64,
             100.0 * d.same as f64 / d.bags as f64,
             mean(d.variation),
             d.largest,
@@ -80,6 +96,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 #[derive(Default)]
 struct Differences {
     bags: usize,
+    labelled: usize, // with the right label
     same: usize,
     variation: f64,
     largest: f64,
@@ -87,9 +104,13 @@ struct Differences {
     share: f64,    // the largest part of its bound that a total variation takes
 }
 
+/// The first of the largest.
+fn best(q: &[f64]) -> usize {
+    (0..q.len()).fold(0, |best, k| if q[k] > q[best] { k } else { best })
+}
+
 impl Differences {
     fn add(&mut self, truth: &Placed, placed: &Placed, bound: Option<ErrorBound>) {
-        let best = |q: &[f64]| (0..q.len()).fold(0, |best, k| if q[k] > q[best] { k } else { best });
         let variation = 0.5 * truth.0.iter().zip(&placed.0).map(|(a, b)| (a - b).abs()).sum::<f64>();
         self.bags += 1;
         self.same += usize::from(best(&truth.0) == best(&placed.0));

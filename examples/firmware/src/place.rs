@@ -1,7 +1,7 @@
 //! Documents on the exported grid.
 
 use countgrid_counts::{Bag, BagsError};
-use countgrid_grid::{Blob, BlobError, GridError, LogHistograms, Shape};
+use countgrid_grid::{Blob, BlobError, GridError, Labels, LogHistograms, Shape};
 
 use crate::{model, say};
 
@@ -21,6 +21,7 @@ const DOCUMENTS: [&[(&str, u16)]; 4] = [
 /// Places every document, by the table in the module and by the blob.
 pub(crate) fn all(blob: &[u8]) -> Result<(), Error> {
     let table = LogHistograms::new(SHAPE, model::TABLE.as_slice())?;
+    let labels = Labels::new(SHAPE, model::LABELS.len(), model::LABEL_TABLE.as_slice())?;
     let blob = Blob::<2>::new(blob)?;
     let in_place = blob.log_histograms(&mut [])?; // no room for a copy: it has to be aligned
     say!("grid {:?}, window {:?}, {} words", model::EXTENTS, model::WINDOW, model::FEATURES);
@@ -48,11 +49,14 @@ pub(crate) fn all(blob: &[u8]) -> Result<(), Error> {
         for (cell, probability) in best::<3>(&q) {
             say!("  window at {:?}: {:.4}", SHAPE.windows().torus().coords_of(cell), probability);
         }
-        let mut shares = [0.0; 8];
-        let labels = shares.get_mut(..blob.labels()).unwrap_or_default();
-        if !labels.is_empty() {
-            blob.read_labels(&q, labels)?;
-            say!("  labels: {:.4?}", labels);
+        let (mut shares, mut in_place) = ([0.0; model::LABELS.len()], [0.0; model::LABELS.len()]);
+        labels.read(q.as_slice(), &mut shares)?;
+        blob.read_labels(&q, &mut in_place)?;
+        if shares != in_place {
+            return Err(Error::Differ);
+        }
+        for (name, share) in model::LABELS.iter().zip(shares) {
+            say!("  {}: {:.4}", name, share);
         }
     }
     Ok(())

@@ -26,6 +26,7 @@ struct Export {
     item: &'static str, // the element type in Rust
     table: Vec<String>,
     what: &'static str,
+    labels: Vec<f32>, // [label][cell]
     bytes: Vec<u8>,
 }
 
@@ -53,6 +54,10 @@ fn export<T: Real, const D: usize>(
     model: &Model<T>,
     shape: Shape<D>,
 ) -> Result<Export, Failure> {
+    let labels =
+        model.labels.iter().flat_map(|labels| &labels.table).map(|&share| Real::to_f64(share) as f32);
+    let labels: Vec<f32> = labels.collect();
+    let planes = labels.len() / shape.cells();
     match args.table {
         TableKind::F32 => {
             // Lanes depend on the number of axes.
@@ -60,36 +65,45 @@ fn export<T: Real, const D: usize>(
             let tables: Vec<f32> = pi.iter().chain(prior).map(|x| Real::to_f64(*x) as f32).collect();
             let histograms = pack(&Grid::new(shape, tables)?)?;
             let table = histograms.buffer();
-            let mut bytes = vec![0; Blob::f32_len(&shape, 0).ok_or_else(too_large)?];
-            Blob::write_f32(&shape, table, &[], &mut bytes)?;
+            let mut bytes = vec![0; Blob::f32_len(&shape, planes).ok_or_else(too_large)?];
+            Blob::write_f32(&shape, table, &labels, &mut bytes)?;
             let number = |x: &f32| match x.is_finite() {
                 true => format!("{x:?}"),
                 false => "f32::NEG_INFINITY".to_owned(), // padding
             };
             let table = table.iter().map(number).collect();
-            Ok(Export { item: "f32", table, what: "The buffer of a `LogHistograms<f32, _, D>`", bytes })
+            Ok(Export {
+                item: "f32",
+                table,
+                what: "The buffer of a `LogHistograms<f32, _, D>`",
+                labels,
+                bytes,
+            })
         }
         TableKind::Bits16 => {
-            codes::<u16, _, D>(model, shape, "The bytes of a `QuantisedHistograms<u16, _, D>`")
+            codes::<u16, _, D>(model, shape, labels, "The bytes of a `QuantisedHistograms<u16, _, D>`")
         }
-        TableKind::Bits8 => codes::<u8, _, D>(model, shape, "The bytes of a `QuantisedHistograms<u8, _, D>`"),
+        TableKind::Bits8 => {
+            codes::<u8, _, D>(model, shape, labels, "The bytes of a `QuantisedHistograms<u8, _, D>`")
+        }
     }
 }
 
 fn codes<C: Code, T: Real, const D: usize>(
     model: &Model<T>,
     shape: Shape<D>,
+    labels: Vec<f32>,
     what: &'static str,
 ) -> Result<Export, Failure> {
     let (storage, mut scratch) = (vec![0u8; shape.quantised_len::<C>()], vec![T::zero(); shape.cells()]);
     // Codes lie in the order of cells, whatever the axes.
     let table = QuantisedHistograms::<C, _, AXES>::pack(&pack(&model.grid)?, storage, &mut scratch)?;
     let table = QuantisedHistograms::<C, _, D>::new(shape, table.bytes())?;
-    let length = Blob::<D>::quantised_len::<C>(&shape, 0);
+    let length = Blob::<D>::quantised_len::<C>(&shape, labels.len() / shape.cells());
     let mut bytes = vec![0; length.ok_or_else(too_large)?];
-    Blob::write_quantised(&table, &[], &mut bytes)?;
+    Blob::write_quantised(&table, &labels, &mut bytes)?;
     let table = table.bytes().iter().map(u8::to_string).collect();
-    Ok(Export { item: "u8", table, what, bytes })
+    Ok(Export { item: "u8", table, what, labels, bytes })
 }
 
 fn too_large() -> Failure {
@@ -114,7 +128,8 @@ fn write<T>(args: &FirmwareArgs, model: &Model<T>, export: &Export) -> Result<()
     let (module, blob) = (folder.join("model.rs"), folder.join("model.bin"));
     [&module, &blob].into_iter().try_for_each(check_writable)?;
     write_atomically(&blob, |out| out.write_all(&export.bytes))?;
-    let text = Module { vocabulary: args.vocabulary, about: &model.about, export }.to_string();
+    let labels = model.labels.as_ref().map(|labels| labels.names.as_slice()).unwrap_or_default();
+    let text = Module { vocabulary: args.vocabulary, about: &model.about, labels, export }.to_string();
     write_atomically(&module, |out| out.write_all(text.as_bytes()))?;
     if !args.quiet {
         let said = |path: &Path, bytes: usize| eprintln!("wrote     {} ({bytes} bytes)", path.display());
@@ -128,6 +143,7 @@ fn write<T>(args: &FirmwareArgs, model: &Model<T>, export: &Export) -> Result<()
 struct Module<'a> {
     vocabulary: bool, // whether to write the words too
     about: &'a About,
+    labels: &'a [String],
     export: &'a Export,
 }
 
@@ -155,15 +171,33 @@ impl fmt::Display for Module<'_> {
             writeln!(f, "    {},", line.join(", "))?;
         }
         writeln!(f, "];")?;
-        if self.vocabulary {
-            writeln!(f, "\n/// The words, in the order of features.\n#[rustfmt::skip]")?;
-            writeln!(f, "pub static VOCABULARY: [&str; {}] = [", vocabulary.len())?;
-            for line in vocabulary.chunks(8) {
-                let line: Vec<_> = line.iter().map(|word| format!("{word:?}")).collect();
+        if !self.labels.is_empty() {
+            let cells = export.labels.len() / self.labels.len();
+            names(f, "LABELS", "The labels, in order", self.labels)?;
+            writeln!(f, "\n/// The table of a `Labels<f32, _, D>`, `[label][cell]`.\n#[rustfmt::skip]")?;
+            writeln!(
+                f,
+                "#[allow(clippy::approx_constant, clippy::excessive_precision, clippy::unreadable_literal)]"
+            )?;
+            writeln!(f, "pub static LABEL_TABLE: [f32; {}] = [", export.labels.len())?;
+            for line in export.labels.chunks(cells).flat_map(|plane| plane.chunks(16)) {
+                let line: Vec<_> = line.iter().map(|share| format!("{share:?}")).collect();
                 writeln!(f, "    {},", line.join(", "))?;
             }
             writeln!(f, "];")?;
         }
+        if self.vocabulary {
+            names(f, "VOCABULARY", "The words, in the order of features", vocabulary)?;
+        }
         Ok(())
     }
+}
+
+fn names(f: &mut fmt::Formatter<'_>, name: &str, what: &str, names: &[String]) -> fmt::Result {
+    writeln!(f, "\n/// {what}.\n#[rustfmt::skip]\npub static {name}: [&str; {}] = [", names.len())?;
+    for line in names.chunks(8) {
+        let line: Vec<_> = line.iter().map(|name| format!("{name:?}")).collect();
+        writeln!(f, "    {},", line.join(", "))?;
+    }
+    writeln!(f, "];")
 }
