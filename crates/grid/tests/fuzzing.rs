@@ -70,7 +70,7 @@ fn each_mistake_has_its_error() {
     let numbers = blob.shape().histograms_len::<f32>();
     assert_eq!(blob.quantised::<u8>().unwrap_err(), BlobError::Kind { found: Kind::F32 });
     let mut moved = vec![0; length + 4];
-    let offset = (1..4).find(|offset| moved[*offset..].as_ptr() as usize % 4 != 0).unwrap();
+    let offset = (1..4).find(|offset| !(moved[*offset..].as_ptr() as usize).is_multiple_of(4)).unwrap();
     moved[offset..offset + length].copy_from_slice(&bytes);
     let moved = Blob::<2>::new(&moved[offset..offset + length]).unwrap();
     let few = &mut vec![0.0; numbers - 1];

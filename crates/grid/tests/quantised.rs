@@ -37,11 +37,11 @@ fn place<C: Code, B: Bags, const D: usize>(
     Ok((q.into_iter().map(f64::from).collect(), f64::from(evidence)))
 }
 
+/// Reference, step and codes of a row.
+type Row = (f64, f64, Vec<u32>);
+
 /// The table by its definition: reference, step and codes `[cell]` of a row.
-fn row<C: Code, const D: usize>(
-    table: &QuantisedHistograms<C, Vec<u8>, D>,
-    row: usize,
-) -> (f64, f64, Vec<u32>) {
+fn row<C: Code, const D: usize>(table: &QuantisedHistograms<C, Vec<u8>, D>, row: usize) -> Row {
     let (bytes, rows, cells) = (table.bytes(), table.shape().features() + 1, table.shape().cells());
     let float = |at: usize| f64::from(f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()));
     let width = 8 / C::LANES;
@@ -75,7 +75,7 @@ fn keeps_its_bounds<C: Code, const D: usize>(p: &Problem<D>, most: f64) -> Resul
         prop_assert!(away <= bound.log_evidence + CLOSE * exact_evidence.abs(), "{away} {bound:?}");
 
         // From the codes, only weights and floats are rounded: the bound without its half steps.
-        let weighted = |term: &dyn Fn(&(f64, f64, Vec<u32>)) -> f64| {
+        let weighted = |term: &dyn Fn(&Row) -> f64| {
             term(&rows[0]) + counts.iter().zip(&rows[1..]).map(|(c, row)| c * term(row)).sum::<f64>()
         };
         let steps = weighted(&|row| row.1);
