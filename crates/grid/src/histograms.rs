@@ -1,7 +1,7 @@
 use core::marker::PhantomData;
 
-use countgrid_counts::{Bag, Bags, Count};
-use countgrid_em::{FreeEnergy, Table, Tables};
+use countgrid_counts::Bags;
+use countgrid_em::{Table, Tables};
 use countgrid_math::{Kernel, Real, dispatch};
 use countgrid_prefix::Way;
 
@@ -131,6 +131,14 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
 
     pub(crate) fn tiles(&self) -> &Tiles<D> {
         &self.tiles
+    }
+
+    /// Writes the logarithms `[cell]` of one row, 0 for the prior or one more than the feature, and returns what is to
+    /// be added to each: `log r_z`.
+    pub(crate) fn unpack(&self, row: usize, plane: &mut [T]) -> T {
+        let (packed, references) = self.packed();
+        self.tiles.unpack(packed, row, self.shape.features() + 1, plane);
+        row.checked_sub(1).and_then(|z| references.get(z)).copied().unwrap_or(T::zero())
     }
 
     /// Places bag `t` of a data set: writes the posterior `q` `[cell]` over windows and returns the log
@@ -496,59 +504,5 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> Tables for LogHistograms<T, S, D> {
 
     fn buffer(&self) -> &[T] {
         self.storage.as_ref()
-    }
-}
-
-/// The terms of a bag's free energy by location: `q log q`, `-q log p` and `-q Σ_z c_z log h_z`, each
-/// `[cell]`. They sum to `-log p(c)`.
-impl<T: Real, S: AsRef<[T]>, C: Count, const D: usize> FreeEnergy<Bag<'_, C>> for LogHistograms<T, S, D> {
-    type Scalar = T;
-    type Error = GridError;
-
-    fn term_count(&self, _: &Bag<'_, C>) -> usize {
-        3 * self.shape.cells()
-    }
-
-    fn scratch_len(&self, _: &Bag<'_, C>) -> usize {
-        self.shape.posterior_scratch_len::<T>(1)
-    }
-
-    fn free_energy_terms(
-        &self,
-        bag: &Bag<'_, C>,
-        terms: &mut [T],
-        scratch: &mut [T],
-    ) -> Result<T, GridError> {
-        let cells = self.shape.cells();
-        same_length("terms", 3 * cells, terms.len())?;
-        let (q, rest) = terms.split_at_mut(cells);
-        let evidence = self.posterior(bag, 0, q, scratch)?;
-        let (prior, words) = rest.split_at_mut(cells);
-        let rows = self.shape.features() + 1;
-        let (packed, references) = self.packed();
-        self.tiles.unpack(packed, 0, rows, prior);
-        words.fill(T::zero());
-        for (feature, count) in bag.entries(0) {
-            let count = count.to_real::<T>();
-            let reference = references.get(feature).copied().unwrap_or(T::zero());
-            self.tiles.runs(|cell, tile, lane, length| {
-                let slot = (tile * rows + feature + 1) * T::LANES + lane;
-                if let (Some(words), Some(logs)) =
-                    (words.get_mut(cell..cell + length), packed.get(slot..slot + length))
-                {
-                    words.iter_mut().zip(logs).for_each(|(words, &log)| *words += count * (log + reference));
-                }
-            });
-        }
-        for ((q, prior), words) in q.iter_mut().zip(prior).zip(words) {
-            // 0 log 0 is 0, and where q is zero nothing is owed.
-            if *q > T::zero() {
-                (*prior, *words) = (-*q * *prior, -*q * *words);
-                *q *= countgrid_math::ln(*q);
-            } else {
-                (*prior, *words) = (T::zero(), T::zero());
-            }
-        }
-        Ok(-evidence)
     }
 }

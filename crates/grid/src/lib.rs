@@ -47,7 +47,7 @@
 //! | [`Blob`] | either of them as the bytes of one file, read in place |
 //! | [`Statistics`] | expected counts of every window, and the scratch of both steps |
 //! | [`LabelSums`], [`Embedding`], [`Labels`] | targets of bags summed up, embedded in the cells, read at a place |
-//! | [`Terms`] | the free energy of a bag, in groups of terms: features for classifiers |
+//! | [`Terms`], [`Sources`] | the free energy of a bag, in groups of terms: features for classifiers |
 //! | [`Learner`] | a grid that is fitted: both steps, with [`Options`] |
 //!
 //! # Features
@@ -97,5 +97,5 @@ pub use crate::{
     recipe::{COARSE_ITERATIONS, usual_extent, usual_side},
     shape::Shape,
     statistics::Statistics,
-    terms::{Grouping, Terms},
+    terms::{Grouping, Sources, Terms},
 };

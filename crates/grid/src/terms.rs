@@ -6,7 +6,7 @@ use countgrid_math::{Real, ln};
 use countgrid_prefix::Way;
 
 use crate::{
-    Grid, GridError, LogHistograms, Shape,
+    Grid, GridError, LogHistograms,
     error::{long_enough, same_length},
     grid::window_means,
     mstep::sum_windows,
@@ -14,20 +14,16 @@ use crate::{
 
 /// How the terms of a bag's free energy are summed into groups. Every grouping sums to `-log p(c)`.
 ///
-/// Blocks, in order, with the exact posterior `q`; `N = Σ_z c_z`, and `0 log 0 = 0`:
+/// Blocks, in order, with the exact posterior `q`, and `0 log 0 = 0`:
 ///
 /// | | entropy | prior | counts |
 /// |---|---|---|---|
 /// | `Location` | `q_k log q_k` `[P]` | `-q_k log p_k` `[P]` | `-q_k Σ_z c_z log h_kz` `[P]` |
 /// | `Feature` | `Σ_k q_k log q_k` `[1]` | `-Σ_k q_k log p_k` `[1]` | `-c_z Σ_k q_k log h_kz` `[Z]` |
-/// | `Source` | as `Location` | as `Location` | `Σ_kz q_k c_z r_ikz log r_ikz` `[P]`, `-Σ_z n_iz log pi_iz` `[P]`, `N log V` `[1]` |
 /// | `Each` | as `Location` | as `Location` | `-q_k c_z log h_kz` `[P][Z]` |
 ///
-/// In `Source` a token comes from one cell `i` of its window, with responsibility `r_ikz = pi_iz / (V h_kz)`, and
-/// `n_iz = Σ_k q_k c_z r_ikz`. A feature that a window does not know has no source there: what the floor of its
-/// histogram costs is then added to the last term.
-///
-/// With windows of one cell a grid is a mixture, `Location` its terms by component and `Each` by component and word.
+/// [`Sources`] is one more. With windows of one cell a grid is a mixture, `Location` its terms by component and `Each`
+/// by component and word.
 ///
 /// # Source
 /// Perina et al. 2009, Eqs. 2 to 5, for the free energy of Jojic & Perina 2011, Eq. 2.
@@ -38,26 +34,24 @@ pub enum Grouping {
     Location,
     /// By feature.
     Feature,
-    /// By the cell that a token comes from.
-    Source,
     /// By window and feature.
     Each,
 }
 
-/// A grid and its packed logarithms, which tell the free energy of a bag in groups of terms.
+/// The free energy of a bag in groups of terms, from the table that inference needs anyway. By location the table
+/// itself is enough: [`LogHistograms`] is [`FreeEnergy`] too.
 ///
 /// ```
 /// use countgrid_counts::Bag;
 /// use countgrid_em::FreeEnergy;
 /// use countgrid_grid::{Grid, Grouping, LogHistograms, Shape, Terms};
-/// use countgrid_torus::{Torus, Windows};
 ///
-/// let shape = Shape::new(Windows::new(Torus::new([3])?, [2])?, 2)?;
+/// let shape = Shape::from_sides([3], [2], 2)?;
 /// let grid = Grid::new(shape, [0.9, 0.5, 0.1, 0.1, 0.5, 0.9, 0.4, 0.3, 0.3])?;
 /// let mut scratch = vec![0.0; shape.plane_scratch_len()];
 /// let histograms = LogHistograms::pack(&grid, vec![0.0; shape.histograms_len::<f64>()], &mut scratch)?;
 ///
-/// let model = Terms::new(&grid, &histograms, Grouping::Feature)?;
+/// let model = Terms::new(&histograms, Grouping::Feature);
 /// let bag = Bag::new(2, &[0, 1], &[3u32, 1])?;
 /// let mut terms = vec![0.0; model.term_count(&bag)];
 /// let mut scratch = vec![0.0; model.scratch_len(&bag)];
@@ -70,52 +64,35 @@ pub enum Grouping {
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Terms<'a, T, G, L, const D: usize> {
-    grid: &'a Grid<T, G, D>,
-    histograms: &'a LogHistograms<T, L, D>, // of the same shape
+pub struct Terms<'a, T, L, const D: usize> {
+    histograms: &'a LogHistograms<T, L, D>,
     grouping: Grouping,
 }
 
-impl<'a, T: Real, G: AsRef<[T]>, L: AsRef<[T]>, const D: usize> Terms<'a, T, G, L, D> {
-    /// Terms under a grid of which `histograms` is the table.
-    ///
-    /// # Errors
-    /// [`GridError::ShapeMismatch`].
-    pub fn new(
-        grid: &'a Grid<T, G, D>,
-        histograms: &'a LogHistograms<T, L, D>,
-        grouping: Grouping,
-    ) -> Result<Self, GridError> {
-        if grid.shape() != histograms.shape() {
-            return Err(GridError::ShapeMismatch);
-        }
-        Ok(Self { grid, histograms, grouping })
-    }
-
-    fn shape(&self) -> &Shape<D> {
-        self.grid.shape()
+impl<'a, T: Real, L: AsRef<[T]>, const D: usize> Terms<'a, T, L, D> {
+    /// Terms in this grouping.
+    pub fn new(histograms: &'a LogHistograms<T, L, D>, grouping: Grouping) -> Self {
+        Self { histograms, grouping }
     }
 
     /// Number of terms of a bag, whatever is in it.
     pub fn terms(&self) -> usize {
-        let (cells, features) = (self.shape().cells(), self.shape().features());
+        let shape = self.histograms.shape();
         match self.grouping {
-            Grouping::Location => 3 * cells,
-            Grouping::Feature => 2 + features,
-            Grouping::Source => 4 * cells + 1,
-            Grouping::Each => (2 + features) * cells, // fewer than the grid has, plus two planes
+            Grouping::Location => 3 * shape.cells(),
+            Grouping::Feature => 2 + shape.features(),
+            Grouping::Each => (2 + shape.features()) * shape.cells(), // a plane more than the grid has
         }
     }
 
     /// Elements of scratch that a bag needs.
     pub fn scratch(&self) -> usize {
-        let shape = self.shape();
-        let (posterior, planes) =
-            (shape.posterior_scratch_len::<T>(1), 3 * shape.cells() + shape.plane_scratch_len());
-        shape.cells() + if posterior > planes { posterior } else { planes }
+        let shape = self.histograms.shape();
+        let (posterior, plane) = (shape.posterior_scratch_len::<T>(1), shape.cells());
+        shape.cells() + if posterior > plane { posterior } else { plane }
     }
 
-    /// Writes the terms of bag `t` and returns their sum, the free energy in nats.
+    /// Writes the terms of bag `t` and returns what they sum to, the free energy `-log p(c)` in nats.
     ///
     /// # Errors
     /// [`GridError::Length`], [`GridError::Features`], [`GridError::NoSuchBag`], [`GridError::Overflow`].
@@ -128,75 +105,126 @@ impl<'a, T: Real, G: AsRef<[T]>, L: AsRef<[T]>, const D: usize> Terms<'a, T, G, 
     ) -> Result<T, GridError> {
         same_length("terms", self.terms(), terms.len())?;
         long_enough("scratch", self.scratch(), scratch.len())?;
-        let cells = self.shape().cells();
+        let cells = self.histograms.shape().cells();
         let (q, scratch) = scratch.split_at_mut(cells);
-        self.histograms.posterior(bags, t, q, scratch)?;
+        let log_evidence = self.histograms.posterior(bags, t, q, scratch)?;
         terms.fill(T::zero());
-        let counts = match self.grouping {
-            Grouping::Feature => {
-                let (shared, counts) = terms.split_at_mut(2);
-                let [entropy, prior] = shared else { return Ok(T::zero()) };
-                let (mut ones, mut logs) = (T::zero(), T::zero());
-                for (k, &q) in q.iter().enumerate() {
-                    ones += times_ln(q, q);
-                    logs += self.prior_term(k, q);
-                }
-                (*entropy, *prior) = (ones, logs);
-                counts
-            }
-            _ => {
-                let (entropy, rest) = terms.split_at_mut(cells);
-                let (prior, counts) = rest.split_at_mut(cells);
-                for (k, (&q, (entropy, prior))) in q.iter().zip(entropy.iter_mut().zip(prior)).enumerate() {
-                    (*entropy, *prior) = (times_ln(q, q), self.prior_term(k, q));
-                }
-                counts
-            }
-        };
+        let logs = scratch.get_mut(..cells).unwrap_or_default();
+        let shared = if self.grouping == Grouping::Feature { 1 } else { cells };
+        let Some((entropy, rest)) = terms.split_at_mut_checked(shared) else { return Ok(-log_evidence) };
+        let Some((prior, counts)) = rest.split_at_mut_checked(shared) else { return Ok(-log_evidence) };
+        location_terms(self.histograms, q, logs, entropy, prior);
+        let features = self.histograms.shape().features();
         for (z, c) in bags.entries(t) {
             let c = c.to_real::<T>();
-            if self.grouping == Grouping::Source {
-                self.sources(z, c, q, counts, scratch);
-            } else {
-                self.windows(z, c, q, counts, scratch);
-            }
-        }
-        Ok(countgrid_math::sum(terms))
-    }
-
-    /// `-q_k log p_k`.
-    fn prior_term(&self, k: usize, q: T) -> T {
-        let p = self.grid.prior().get(k).copied().unwrap_or(T::one());
-        -times_ln(q, if p > T::FLOOR { p } else { T::FLOOR })
-    }
-
-    /// Adds one feature's `-q_k c_z log h_kz`, to its window, to itself, or to both.
-    fn windows(&self, z: usize, c: T, q: &[T], counts: &mut [T], scratch: &mut [T]) {
-        let (shape, logs) = (self.shape(), scratch.get_mut(..q.len()).unwrap_or_default());
-        let (packed, references) = self.histograms.packed();
-        self.histograms.tiles().unpack(packed, z + 1, shape.features() + 1, logs);
-        let reference = references.get(z).copied().unwrap_or(T::zero());
-        let mut sum = T::zero();
-        for (k, (&q, &log)) in q.iter().zip(&*logs).enumerate() {
-            if q > T::zero() {
-                let term = -(q * c * (log + reference));
-                match self.grouping {
-                    Grouping::Location => add(counts, k, term),
-                    Grouping::Each => add(counts, k * shape.features() + z, term),
-                    _ => sum += term,
+            let reference = self.histograms.unpack(z + 1, logs);
+            for (k, (&q, &log)) in q.iter().zip(&*logs).enumerate() {
+                if q > T::zero() {
+                    let group = match self.grouping {
+                        Grouping::Location => k,
+                        Grouping::Feature => z,
+                        Grouping::Each => k * features + z,
+                    };
+                    add(counts, group, -(q * c * (log + reference)));
                 }
             }
         }
-        if self.grouping == Grouping::Feature {
-            add(counts, z, sum);
+        Ok(-log_evidence)
+    }
+}
+
+/// Writes `q_k log q_k` and `-q_k log p_k` of every window, or of all together where there is room for one.
+fn location_terms<T: Real, L: AsRef<[T]>, const D: usize>(
+    histograms: &LogHistograms<T, L, D>,
+    q: &[T],
+    logs: &mut [T],
+    entropy: &mut [T],
+    prior: &mut [T],
+) {
+    histograms.unpack(0, logs);
+    for (k, (&q, &log)) in q.iter().zip(&*logs).enumerate() {
+        if q > T::zero() {
+            add(entropy, k.min(entropy.len() - 1), q * ln(q));
+            add(prior, k.min(prior.len() - 1), -(q * log));
         }
+    }
+}
+
+/// The free energy of a bag by the cell that each token comes from: blocks, in order, as far as they are not those of
+/// [`Grouping::Location`],
+///
+/// ```text
+/// q_k log q_k [P],  -q_k log p_k [P],  Σ_kz q_k c_z r_ikz log r_ikz [P],  -Σ_z n_iz log pi_iz [P],  N log V [1]
+/// ```
+///
+/// A token of window `k` comes from cell `i` with responsibility `r_ikz = pi_iz / (V h_kz)`; `n_iz = Σ_k q_k c_z r_ikz`.
+/// A feature that a window does not know has no source there: what the floor of its histogram costs is added to the
+/// last term.
+///
+/// # Source
+/// Perina et al. 2009, Eqs. 2 to 5, for the free energy of Jojic & Perina 2011, Eq. 2.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a, T, G, L, const D: usize> {
+    grid: &'a Grid<T, G, D>,
+    histograms: &'a LogHistograms<T, L, D>, // of the same shape
+}
+
+impl<'a, T: Real, G: AsRef<[T]>, L: AsRef<[T]>, const D: usize> Sources<'a, T, G, L, D> {
+    /// Terms under a grid of which `histograms` is the table.
+    ///
+    /// # Errors
+    /// [`GridError::ShapeMismatch`].
+    pub fn new(grid: &'a Grid<T, G, D>, histograms: &'a LogHistograms<T, L, D>) -> Result<Self, GridError> {
+        if grid.shape() != histograms.shape() {
+            return Err(GridError::ShapeMismatch);
+        }
+        Ok(Self { grid, histograms })
+    }
+
+    /// Number of terms of a bag, whatever is in it.
+    pub fn terms(&self) -> usize {
+        4 * self.grid.shape().cells() + 1
+    }
+
+    /// Elements of scratch that a bag needs.
+    pub fn scratch(&self) -> usize {
+        let shape = self.grid.shape();
+        let (posterior, planes) =
+            (shape.posterior_scratch_len::<T>(1), 3 * shape.cells() + shape.plane_scratch_len());
+        shape.cells() + if posterior > planes { posterior } else { planes }
+    }
+
+    /// Writes the terms of bag `t` and returns what they sum to, the free energy `-log p(c)` in nats.
+    ///
+    /// # Errors
+    /// [`GridError::Length`], [`GridError::Features`], [`GridError::NoSuchBag`], [`GridError::Overflow`].
+    pub fn of<B: Bags>(
+        &self,
+        bags: &B,
+        t: usize,
+        terms: &mut [T],
+        scratch: &mut [T],
+    ) -> Result<T, GridError> {
+        same_length("terms", self.terms(), terms.len())?;
+        long_enough("scratch", self.scratch(), scratch.len())?;
+        let cells = self.grid.shape().cells();
+        let (q, scratch) = scratch.split_at_mut(cells);
+        let log_evidence = self.histograms.posterior(bags, t, q, scratch)?;
+        terms.fill(T::zero());
+        let (entropy, rest) = terms.split_at_mut(cells);
+        let (prior, counts) = rest.split_at_mut(cells);
+        location_terms(self.histograms, q, scratch.get_mut(..cells).unwrap_or_default(), entropy, prior);
+        for (z, c) in bags.entries(t) {
+            self.feature(z, c.to_real(), q, counts, scratch);
+        }
+        Ok(-log_evidence)
     }
 
     /// Adds one feature's `Σ_k q_k c_z r_ikz log r_ikz` and `-n_iz log pi_iz` of every cell, and its `c_z log V`.
     ///
     /// `Σ_k q_k c r_ik log r_ik = n_i log pi_i - pi_i / V · S'(q c / h · log(V h))_i` with `n_i = pi_i / V · S'(q c / h)_i`.
-    fn sources(&self, z: usize, c: T, q: &[T], counts: &mut [T], scratch: &mut [T]) {
-        let (shape, cells) = (self.shape(), q.len());
+    fn feature(&self, z: usize, c: T, q: &[T], counts: &mut [T], scratch: &mut [T]) {
+        let (shape, cells) = (self.grid.shape(), q.len());
         let (shares, rest) = scratch.split_at_mut(cells);
         let (logs, rest) = rest.split_at_mut(cells);
         let (spread, rest) = rest.split_at_mut(cells);
@@ -240,23 +268,48 @@ fn add<T: Real>(terms: &mut [T], index: usize, term: T) {
     }
 }
 
-/// `q log x`, zero for `q = 0`.
-fn times_ln<T: Real>(q: T, x: T) -> T {
-    if q > T::zero() { q * ln(x) } else { T::zero() }
-}
+/// [`FreeEnergy`] of a model that has `terms`, `scratch` and `of`.
+macro_rules! free_energy {
+    ($model:ident < $($storage:ident),+ >) => {
+        impl<T: Real, $($storage: AsRef<[T]>,)+ C: Count, const D: usize> FreeEnergy<Bag<'_, C>>
+            for $model<'_, T, $($storage,)+ D>
+        {
+            type Scalar = T;
+            type Error = GridError;
 
-impl<T: Real, G: AsRef<[T]>, L: AsRef<[T]>, C: Count, const D: usize> FreeEnergy<Bag<'_, C>>
-    for Terms<'_, T, G, L, D>
-{
+            fn term_count(&self, _: &Bag<'_, C>) -> usize {
+                self.terms()
+            }
+
+            fn scratch_len(&self, _: &Bag<'_, C>) -> usize {
+                self.scratch()
+            }
+
+            fn free_energy_terms(
+                &self,
+                bag: &Bag<'_, C>,
+                terms: &mut [T],
+                scratch: &mut [T],
+            ) -> Result<T, GridError> {
+                self.of(bag, 0, terms, scratch)
+            }
+        }
+    };
+}
+free_energy!(Terms<L>);
+free_energy!(Sources<G, L>);
+
+/// By location: [`Grouping::Location`].
+impl<T: Real, L: AsRef<[T]>, C: Count, const D: usize> FreeEnergy<Bag<'_, C>> for LogHistograms<T, L, D> {
     type Scalar = T;
     type Error = GridError;
 
     fn term_count(&self, _: &Bag<'_, C>) -> usize {
-        self.terms()
+        Terms::new(self, Grouping::Location).terms()
     }
 
     fn scratch_len(&self, _: &Bag<'_, C>) -> usize {
-        self.scratch()
+        Terms::new(self, Grouping::Location).scratch()
     }
 
     fn free_energy_terms(
@@ -265,6 +318,6 @@ impl<T: Real, G: AsRef<[T]>, L: AsRef<[T]>, C: Count, const D: usize> FreeEnergy
         terms: &mut [T],
         scratch: &mut [T],
     ) -> Result<T, GridError> {
-        self.of(bag, 0, terms, scratch)
+        Terms::new(self, Grouping::Location).of(bag, 0, terms, scratch)
     }
 }

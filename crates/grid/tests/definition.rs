@@ -192,12 +192,12 @@ fn annealed_posterior<const D: usize>(p: Problem<D>, seed: u64) -> Outcome {
 fn free_energy_falls_apart<const D: usize>(p: Problem<D>, _: u64) -> Outcome {
     let learner = p.learner::<f64>(Options::default());
     let (features, (q, evidence)) = ((0..p.features as u32).collect::<Vec<_>>(), p.place(&learner));
-    let mut scratch = vec![0.0; p.shape().posterior_scratch_len::<f64>(1)];
     let mut terms = vec![0.0; 3 * p.cells()];
     for ((counts, q), evidence) in p.counts.iter().zip(q).zip(evidence) {
         let listed: (Vec<u32>, Vec<f64>) =
             features.iter().copied().zip(counts.iter().copied()).filter(|(_, c)| *c > 0.0).unzip();
         let bag = Bag::new(p.features, &listed.0, &listed.1).unwrap();
+        let mut scratch = vec![0.0; learner.histograms().scratch_len(&bag)];
         let sum = learner.histograms().free_energy_terms(&bag, &mut terms, &mut scratch).unwrap();
         prop_assert_eq!(sum, -evidence);
         let room = CLOSE * evidence.abs().max(1.0);

@@ -5,23 +5,32 @@ mod common;
 use common::{Problem, problem};
 use countgrid_counts::{Bag, Dense};
 use countgrid_em::FreeEnergy;
-use countgrid_grid::{Grid, GridError, Grouping, LogHistograms, Options, Terms};
+use countgrid_grid::{Grid, GridError, Grouping, LogHistograms, Options, Sources, Terms};
 use proptest::prelude::*;
 
-const ALL: [Grouping; 4] = [Grouping::Location, Grouping::Feature, Grouping::Source, Grouping::Each];
+/// All groupings; none is that by source.
+const ALL: [Option<Grouping>; 4] =
+    [Some(Grouping::Location), Some(Grouping::Feature), None, Some(Grouping::Each)];
 
 type Placed = (Vec<Vec<f64>>, Vec<f64>); // terms `[bag]`, free energy `[bag]`
 
-fn terms<const D: usize>(problem: &Problem<D>, grouping: Grouping) -> Placed {
+fn terms<const D: usize>(problem: &Problem<D>, grouping: Option<Grouping>) -> Placed {
     let learner = problem.learner::<f64>(Options::default());
-    let model = Terms::new(learner.grid(), learner.histograms(), grouping).unwrap();
+    let sources = Sources::new(learner.grid(), learner.histograms()).unwrap();
+    let groups = grouping.map(|grouping| Terms::new(learner.histograms(), grouping));
+    let (count, length) = groups
+        .as_ref()
+        .map_or((sources.terms(), sources.scratch()), |groups| (groups.terms(), groups.scratch()));
     let flat = problem.flat();
     let bags = Dense::new(problem.features, &flat).unwrap();
-    let mut scratch = vec![f64::NAN; model.scratch()];
+    let mut scratch = vec![f64::NAN; length];
     let one = |t| {
-        let mut terms = vec![f64::NAN; model.terms()];
-        let free_energy = model.of(&bags, t, &mut terms, &mut scratch).unwrap();
-        (terms, free_energy)
+        let mut terms = vec![f64::NAN; count];
+        let free_energy = match &groups {
+            Some(groups) => groups.of(&bags, t, &mut terms, &mut scratch),
+            None => sources.of(&bags, t, &mut terms, &mut scratch),
+        };
+        (terms, free_energy.unwrap())
     };
     (0..problem.counts.len()).map(one).unzip()
 }
@@ -124,13 +133,13 @@ fn the_contract_takes_bags_and_refuses_what_does_not_fit() {
         prior: vec![1.0 / 3.0; 3],
     };
     let learner = problem.learner::<f64>(Options::default());
-    let model = Terms::new(learner.grid(), learner.histograms(), Grouping::Source).unwrap();
+    let model = Sources::new(learner.grid(), learner.histograms()).unwrap();
     let bag = Bag::new(2, &[0, 1], &[2u32, 1]).unwrap();
     let (count, length) = (model.term_count(&bag), model.scratch_len(&bag));
     let (mut found, mut scratch) = (vec![0.0; count], vec![0.0; length]);
     let free_energy = model.free_energy_terms(&bag, &mut found, &mut scratch).unwrap();
     assert_eq!((found, free_energy), {
-        let (all, f) = terms(&problem, Grouping::Source);
+        let (all, f) = terms(&problem, None);
         (all[0].clone(), f[0])
     });
 
@@ -148,6 +157,6 @@ fn the_contract_takes_bags_and_refuses_what_does_not_fit() {
     let grid = Grid::new(shape, other.tables::<f64>()).unwrap();
     let mut scratch = vec![0.0; shape.plane_scratch_len()];
     let packed = LogHistograms::pack(&grid, vec![0.0; shape.histograms_len::<f64>()], &mut scratch).unwrap();
-    let mixed = Terms::new(learner.grid(), &packed, Grouping::Location);
+    let mixed = Sources::new(learner.grid(), &packed);
     assert_eq!(mixed.err(), Some(GridError::ShapeMismatch));
 }

@@ -94,7 +94,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         for seed in 1..=args.seeds {
             let plain: Fitted<f32> = fit(&data, &[data.shape], seed, false, args.iterations)?;
             if args.schedules {
-                let fine = fit(&data, &data.shape.schedule().collect::<Vec<_>>(), seed, false, args.iterations)?;
+                let fine =
+                    fit(&data, &data.shape.schedule().collect::<Vec<_>>(), seed, false, args.iterations)?;
                 schedules.push(schedule_row(&args, &data, seed, &plain, &fine));
             }
             if args.precision {

@@ -3,7 +3,10 @@
 use countgrid::{
     counts::Dense,
     em::{Fit, Learn},
-    grid::{Cut, Grid, GridError, Grouping, Learner, LogHistograms, Options, Rule, Shape, Statistics, Terms},
+    grid::{
+        Cut, Grid, GridError, Grouping, Learner, LogHistograms, Options, Rule, Shape, Sources, Statistics,
+        Terms,
+    },
     math::Real,
     torus::{Torus, Windows},
 };
@@ -208,24 +211,35 @@ fn scores_of<T: Real, const D: usize>(case: &Case) -> Result<(), Failure> {
         let mut scratch = vec![T::zero(); shape.plane_scratch_len()];
         let packed = vec![T::zero(); shape.histograms_len::<T>()];
         let histograms = LogHistograms::pack(&grid, packed, &mut scratch)?;
-        let model = Terms::new(&grid, &histograms, grouping)?;
         let data = Dense::new(shape.features(), &start.counts)?;
-        let (mut all, mut scratch) = (Vec::new(), vec![T::zero(); model.scratch()]);
-        let mut free_energy = Vec::new();
+        let (mut all, mut free_energy) = (Vec::new(), Vec::new());
         for t in 0..start.bags {
-            let mut terms = vec![T::zero(); model.terms()];
-            free_energy.push(model.of(&data, t, &mut terms, &mut scratch)?);
+            let (terms, sum) = match grouping {
+                Some(grouping) => {
+                    let model = Terms::new(&histograms, grouping);
+                    let mut terms = vec![T::zero(); model.terms()];
+                    let sum = model.of(&data, t, &mut terms, &mut vec![T::zero(); model.scratch()])?;
+                    (terms, sum)
+                }
+                None => {
+                    let model = Sources::new(&grid, &histograms)?;
+                    let mut terms = vec![T::zero(); model.terms()];
+                    let sum = model.of(&data, t, &mut terms, &mut vec![T::zero(); model.scratch()])?;
+                    (terms, sum)
+                }
+            };
+            free_energy.push(sum);
             all.extend(terms);
         }
         Ok((all, free_energy))
     };
     for name in case.expected_names() {
         let (shape, grouping) = match name {
-            "free_energy" | "fess_location" => (start.shape, Grouping::Location),
-            "fess_feature" => (start.shape, Grouping::Feature),
-            "fess_source" => (start.shape, Grouping::Source),
-            "mixture_fess_component" => (single, Grouping::Location),
-            "mixture_fess_word" => (single, Grouping::Each),
+            "free_energy" | "fess_location" => (start.shape, Some(Grouping::Location)),
+            "fess_feature" => (start.shape, Some(Grouping::Feature)),
+            "fess_source" => (start.shape, None),
+            "mixture_fess_component" => (single, Some(Grouping::Location)),
+            "mixture_fess_word" => (single, Some(Grouping::Each)),
             _ => return Err(Failure(format!("expected.{name}: no such result"))),
         };
         let (all, free_energy) = terms(shape, grouping)?;
