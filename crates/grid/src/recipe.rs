@@ -89,7 +89,7 @@ impl<T: countgrid_math::Real, const D: usize> crate::Grid<T, countgrid_math::Ali
     /// the level before.
     ///
     /// # Errors
-    /// [`GridError::TooLarge`] if the allocator refuses; [`GridError::Features`] if the coarse grid has others.
+    /// [`crate::GridError::TooLarge`] if the allocator refuses; [`crate::GridError::Features`] if the coarse grid has others.
     pub fn begun(
         shape: Shape<D>,
         coarse: Option<&Self>,

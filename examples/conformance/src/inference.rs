@@ -1,7 +1,6 @@
 //! What is read out of a fitted grid: posteriors, histograms, and the terms of free energies.
 
-use countgrid_counts::Bag;
-use countgrid_em::{Fit, FreeEnergy, Learn, Tables};
+use countgrid_em::{Fit, Learn, Tables};
 use countgrid_grid::{LogHistograms, Options, Shape};
 use countgrid_math::Real;
 use countgrid_torus::{Torus, Windows};
@@ -9,6 +8,7 @@ use countgrid_torus::{Torus, Windows};
 use crate::{
     bags::{BAGS, Data, FEATURES},
     fits::{Memory, SCRATCH, random},
+    readout::terms,
     report::{Digest, Failure, Report, first, name},
 };
 
@@ -71,24 +71,6 @@ fn grid<T: Real, const D: usize>(
 
     // The same table as a constant, as flash holds it.
     let constant = LogHistograms::<T, _, D>::new(shape, Tables::buffer(&histograms))?;
-    line("free energies", free_energies(&constant, &data)?);
+    line("free energies", terms(&constant, &data)?);
     Ok(())
-}
-
-/// The score terms of any model of bags.
-fn free_energies<T: Real, M>(model: &M, data: &Data) -> Result<Digest, Failure>
-where
-    M: for<'a> FreeEnergy<Bag<'a, u16>, Scalar = T>,
-    Failure: for<'a> From<<M as FreeEnergy<Bag<'a, u16>>>::Error>,
-{
-    let (mut terms, mut scratch) = ([T::zero(); 3 * CELLS], [T::zero(); SCRATCH]);
-    let mut digest = Digest::new();
-    for bag in 0..BAGS {
-        let bag = data.bag(bag)?;
-        let terms = first(&mut terms, model.term_count(&bag))?;
-        let scratch = first(&mut scratch, model.scratch_len(&bag))?;
-        digest.add(&[model.free_energy_terms(&bag, terms, scratch)?]);
-        digest.add(terms);
-    }
-    Ok(digest)
 }

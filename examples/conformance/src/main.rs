@@ -8,6 +8,7 @@ mod em;
 mod events;
 mod fits;
 mod inference;
+mod readout;
 mod report;
 mod windows;
 
@@ -24,8 +25,8 @@ use report::{Failure, Report};
 type Results = fn(&mut Report<'_>) -> Result<(), Failure>;
 
 /// All results. What the library learns to compute joins here, as one more function.
-const RESULTS: [Results; 6] =
-    [elementary::all, windows::all, events::all, em::all, fits::all, inference::all];
+const RESULTS: [Results; 7] =
+    [elementary::all, windows::all, events::all, em::all, fits::all, inference::all, readout::all];
 
 /// Calls `line` with every line of output.
 fn run(mut line: impl FnMut(core::fmt::Arguments<'_>)) -> Result<(), Failure> {

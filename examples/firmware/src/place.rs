@@ -45,7 +45,7 @@ pub(crate) fn all(blob: &[u8]) -> Result<(), Error> {
         if q != again || evidence != same {
             return Err(Error::Differ);
         }
-        say!("document {}: {} known words, free energy {:.4}", number, used, -evidence);
+        say!("document {}: {} known words, free energy {:.4}", number, used, 0.0 - evidence);
         for (cell, probability) in best::<3>(&q) {
             say!("  window at {:?}: {:.4}", SHAPE.windows().torus().coords_of(cell), probability);
         }
