@@ -8,7 +8,7 @@
 //! cargo run --release -p countgrid-cli --example quantised -- model.safetensors test.tsv
 //! ```
 //!
-//! The label is the second column of a line, text the last; where the model knows labels, the share of documents whose
+//! The label is the first column of a line, text the last; where the model knows labels, the share of documents whose
 //! label is the most expected one is told too.
 
 use std::{env, error::Error, fs};
@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             if let Some(labels) = &labels {
                 let mut shares = vec![0.0; names.len()];
                 labels.read(placed.0.as_slice(), &mut shares)?;
-                let label = line.split('\t').nth(1);
+                let label = line.split('\t').next();
                 differences.labelled += usize::from(names.get(best(&shares)).map(String::as_str) == label);
             }
         }
