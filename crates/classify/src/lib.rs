@@ -38,6 +38,8 @@
 //! # Features
 //!
 //! `std` (default): the instruction set is chosen at run time. No result depends on it.
+//!
+//! On a Cortex-M4F: code and stack of the main operations are in `docs/microcontroller.md` of the repository.
 #![no_std]
 #![forbid(unsafe_code)]
 

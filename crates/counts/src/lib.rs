@@ -20,6 +20,8 @@
 //!
 //! Features: `std` (implies `alloc`; no result depends on it), `alloc` (`CsrBuf`, `BothWays`), `fuzzing` (entry points
 //! for fuzz targets, no public interface).
+//!
+//! On a Cortex-M4F: code and stack of the main operations are in `docs/microcontroller.md` of the repository.
 #![no_std]
 #![forbid(unsafe_code)]
 

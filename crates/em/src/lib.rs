@@ -41,6 +41,8 @@
 //! ```
 //!
 //! Features: `std` implies `alloc`; both are passed on to the crates below and change nothing here.
+//!
+//! On a Cortex-M4F: code and stack of the main operations are in `docs/microcontroller.md` of the repository.
 #![no_std]
 #![forbid(unsafe_code)]
 

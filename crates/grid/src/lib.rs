@@ -59,6 +59,8 @@
 //! * `fuzzing`: entry points for fuzz targets, no public interface.
 //!
 //! Without features nothing allocates, and everything runs on a microcontroller.
+//!
+//! On a Cortex-M4F: code and stack of the main operations are in `docs/microcontroller.md` of the repository.
 #![no_std]
 #![forbid(unsafe_code)]
 

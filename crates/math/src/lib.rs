@@ -30,6 +30,8 @@
 //! `std` (default): [`dispatch`] looks at the machine when the program runs, [`sqrt`] is the processor's.
 //! `alloc`: `AlignedVec`. Results depend on neither.
 //!
+//!
+//! On a Cortex-M4F: code and stack of the main operations are in `docs/microcontroller.md` of the repository.
 #![doc = include_str!("../ACCURACY.md")]
 #![no_std]
 

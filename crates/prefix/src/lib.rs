@@ -28,6 +28,8 @@
 //! assert_eq!(sums, [6.0, 1.0, 5.0, 6.0, 1.0, 5.0]);
 //! # Ok::<(), countgrid_prefix::LengthError>(())
 //! ```
+//!
+//! On a Cortex-M4F: code and stack of the main operations are in `docs/microcontroller.md` of the repository.
 #![no_std]
 #![forbid(unsafe_code)]
 

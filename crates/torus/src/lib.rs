@@ -30,6 +30,8 @@
 //! static TABLE: [f32; MAP.cells()] = [0.0; MAP.cells()];
 //! # assert_eq!(TABLE.len(), 256);
 //! ```
+//!
+//! On a Cortex-M4F: code and stack of the main operations are in `docs/microcontroller.md` of the repository.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -8,11 +8,14 @@ use core::hint::black_box;
 
 use cortex_m::peripheral::{SYST, syst::SystClkSource};
 use cortex_m_semihosting::{debug, hprintln};
+use countgrid_classify::{ClassifyError, SupportVectors, SvmOptions};
 use countgrid_counts::{Bag, Bags, BagsError, Csr};
 use countgrid_em::{Fit, Learn, TablesMutExt};
 use countgrid_grid::{
-    Code, Grid, GridError, Learner, LogHistograms, Options, QuantisedHistograms, Shape, Statistics,
+    Code, Grid, GridError, Grouping, Labels, Learner, LogHistograms, Options, QuantisedHistograms, Shape,
+    Statistics, Terms,
 };
+use countgrid_scores::{ScoreError, Similarity};
 use countgrid_torus::Torus;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
@@ -102,6 +105,51 @@ fn grid_maximization<'a>(learner: &mut Model<'a>, sums: &mut Sums<'a>) -> Result
     learner.maximization(sums)
 }
 
+#[inline(never)]
+fn grid_terms(
+    table: &LogHistograms<f32, &[f32], 2>,
+    bag: &Bag<'_, u16>,
+    terms: &mut [f32],
+    scratch: &mut [f32],
+) -> Result<f32, GridError> {
+    Terms::new(table, Grouping::Location).of(bag, 0, terms, scratch)
+}
+#[inline(never)]
+fn grid_read_labels(table: &[f32], q: &[f32], read: &mut [f32]) -> Result<(), GridError> {
+    Labels::new(SHAPE, read.len(), table)?.read(q, read)
+}
+#[inline(never)]
+fn scores_gram(rows: &[f32], matrix: &mut [f32]) -> Result<(), ScoreError> {
+    countgrid_scores::gram(Similarity::Intersection, CELLS, rows, matrix)
+}
+#[inline(never)]
+fn scores_spread_rows(rows: &mut [f32], scratch: &mut [f32]) -> Result<(), ScoreError> {
+    countgrid_scores::spread_rows(SHAPE.windows(), rows, scratch)
+}
+#[inline(never)]
+fn classify_nearest(distances: &[f32]) -> Option<usize> {
+    let mut found = [(0, 0.0); 3];
+    countgrid_classify::nearest(distances.iter().copied().enumerate(), &mut found)
+        .first()
+        .map(|&(item, _)| item)
+}
+#[inline(never)]
+fn classify_train<'a>(
+    gram: &[f32],
+    labels: &[usize],
+    storage: &'a mut [f32],
+    scratch: &mut [f32],
+) -> Result<SupportVectors<f32, &'a mut [f32]>, ClassifyError> {
+    SupportVectors::train(gram, labels, 2, &SvmOptions::default(), storage, scratch)
+}
+#[inline(never)]
+fn classify_predict(
+    machine: &SupportVectors<f32, &mut [f32]>,
+    similarities: &[f32],
+) -> Result<usize, ClassifyError> {
+    machine.predict(similarities, &mut [0; 2])
+}
+
 /// Counts instructions: under `-icount shift=0` one takes a nanosecond, and SysTick counts at 25 MHz.
 struct Counter(SYST);
 
@@ -174,6 +222,10 @@ fn measure() -> Option<()> {
             ])
         };
         let (small, large) = (of_size(32)?, of_size(96)?);
+        let mut terms = [0.0; 3 * CELLS];
+        let mut room = [0.0; 2048];
+        let bag = Bag::new(500, &[3, 8], &[1u16, 2]).ok()?;
+        black_box(grid_terms(&table, &bag, &mut terms, &mut room).ok()?);
         for ((kind, small), large) in ["f32", "16 bits", "8 bits"].into_iter().zip(small).zip(large) {
             let per = f64::from(large - small) / (64.0 * CELLS as f64);
             hprintln!(
@@ -197,6 +249,15 @@ fn measure() -> Option<()> {
     black_box(math_softmax(&mut q));
     black_box(prefix_window_sums(&black_box([0.5; CELLS]), &mut q, &mut scratch));
     black_box(em_merge(&mut q, &black_box([0.5; CELLS])));
+    grid_read_labels(&black_box([0.5; 2 * CELLS]), &q, &mut [0.0; 2]).ok()?;
+    let mut rows = black_box([0.25; 2 * CELLS]);
+    scores_spread_rows(&mut rows, &mut scratch).ok()?;
+    let mut matrix = [0.0; 4];
+    scores_gram(&rows, &mut matrix).ok()?;
+    black_box(classify_nearest(&q)?);
+    let mut storage = [0.0; 3];
+    let machine = classify_train(&matrix, &black_box([0, 1]), &mut storage, &mut [0.0; 2]).ok()?;
+    black_box(classify_predict(&machine, &matrix[..2]).ok()?);
     let mut sums = [0.0; SHAPE.sums_len::<f32>()];
     let mut learner = Learner::new(grid, logs.as_mut_slice(), &mut scratch, Options::default()).ok()?;
     let mut statistics = Statistics::new(SHAPE, sums.as_mut_slice(), scratch.as_mut_slice()).ok()?;
