@@ -1,8 +1,13 @@
-//! How much scratch placing takes: no element more than is asked for is needed, none less will do.
+//! How much scratch the operations take: no element more than is asked for is needed, none less will do.
 
-use countgrid_counts::Bag;
-use countgrid_grid::{Grid, GridError, LogHistograms, Shape};
+use countgrid_counts::{Bag, Csr};
+use countgrid_em::{Fit, Learn, Tables};
+use countgrid_grid::{
+    Embedding, Grid, GridError, Grouping, LabelSums, Learner, LogHistograms, Options, Reading, Shape,
+    Sources, Statistics, Terms, label_scratch_len, label_sums_len,
+};
 use countgrid_math::Real;
+use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 /// One element less is refused, and exactly so many serve, also where every window is alive.
 #[test]
@@ -25,5 +30,91 @@ fn posterior_scratch_is_minimal() {
     for cells in [1, 15, 16, 17, 63, 64, 65, 100, 256, 1600] {
         check::<f32>(cells);
         check::<f64>(cells);
+    }
+}
+
+/// One element less is refused, and exactly so many give what four times as many give.
+fn minimal<R: PartialEq + std::fmt::Debug>(
+    table: &'static str,
+    needed: usize,
+    mut work: impl FnMut(usize) -> Result<R, GridError>,
+) {
+    let short = GridError::Length { table, expected: needed, found: needed - 1 };
+    assert_eq!(work(needed - 1).unwrap_err(), short);
+    let (exactly, more) = (work(needed), work(4 * needed));
+    assert!(exactly.is_ok() && exactly == more, "{needed}: {exactly:?} {more:?}");
+}
+
+#[test]
+fn scratch_of_a_fit_and_of_read_outs_is_minimal() {
+    fn check<T: Real, const D: usize>(extents: [usize; D], sides: [usize; D]) {
+        let shape = Shape::from_sides(extents, sides, 3).unwrap();
+        let mut grid = Grid::<T, _, D>::uniform_in(shape, vec![T::zero(); shape.grid_len()]).unwrap();
+        grid.randomize(&mut ChaCha8Rng::seed_from_u64(1));
+        let zeros = |elements| vec![T::zero(); elements];
+        let pack = |found: usize| {
+            let packed = LogHistograms::pack(&grid, zeros(shape.histograms_len::<T>()), &mut zeros(found))?;
+            Ok(packed.buffer().to_vec())
+        };
+        minimal("scratch", shape.plane_scratch_len(), pack);
+        minimal("scratch", shape.plane_scratch_len(), |found| {
+            let mut h = zeros(shape.cells());
+            grid.histogram(1, &mut h, &mut zeros(found)).map(|()| h)
+        });
+
+        let bags = Csr::new(3, &[0, 2, 3], &[0, 2, 1], &[3u16, 1, 4]).unwrap();
+        minimal("scratch", shape.scratch_len::<T>(1), |found| {
+            let packed = zeros(shape.histograms_len::<T>());
+            let mut plane = zeros(shape.plane_scratch_len());
+            let mut learner = Learner::new(grid.clone(), packed, &mut plane, Options::default())?;
+            let mut statistics = Statistics::new(shape, zeros(shape.sums_len::<T>()), zeros(found))?;
+            let free_energy = learner.expectation(&bags, &mut statistics)?;
+            learner.maximization(&mut statistics)?;
+            Ok((free_energy, learner.grid().buffer().to_vec()))
+        });
+
+        let packed = zeros(shape.histograms_len::<T>());
+        let histograms = LogHistograms::pack(&grid, packed, &mut zeros(shape.plane_scratch_len())).unwrap();
+        for grouping in [Grouping::Location, Grouping::Feature, Grouping::Each] {
+            let model = Terms::new(&histograms, grouping);
+            minimal("scratch", model.scratch(), |found| {
+                let mut terms = zeros(model.terms());
+                model.of(&bags, 0, &mut terms, &mut zeros(found)).map(|_| terms)
+            });
+        }
+        let sources = Sources::new(&grid, &histograms).unwrap();
+        minimal("scratch", sources.scratch(), |found| {
+            let mut terms = zeros(sources.terms());
+            sources.of(&bags, 0, &mut terms, &mut zeros(found)).map(|_| terms)
+        });
+
+        let mut sums = LabelSums::new(shape, 2, zeros(label_sums_len(&shape, 2).unwrap())).unwrap();
+        let mut q = zeros(shape.cells());
+        q[0] = T::one();
+        sums.add_class(q.as_slice(), 0).unwrap();
+        sums.add_class(q.as_slice(), 1).unwrap();
+        let needed = label_scratch_len(&shape);
+        let embedding = Embedding::new(sums.clone(), &mut zeros(needed)).unwrap();
+        let short = GridError::Length { table: "scratch", expected: needed, found: needed - 1 };
+        assert_eq!(Embedding::new(sums, &mut zeros(needed - 1)).unwrap_err(), short);
+        minimal("scratch", needed, |found| {
+            let labels = embedding.labels(Reading::Window, zeros(2 * shape.cells()), &mut zeros(found))?;
+            Ok(labels.buffer().to_vec())
+        });
+        minimal("scratch", needed, |found| {
+            let mut read = zeros(2);
+            let y = [T::one(), T::zero()];
+            let read_out =
+                embedding.leave_one_out(q.as_slice(), &y, Reading::Window, &mut read, &mut zeros(found));
+            read_out.map(|()| read)
+        });
+    }
+    for (extent, side) in [(1, 1), (5, 3), (40, 13), (100, 40)] {
+        check::<f32, 1>([extent], [side]);
+        check::<f64, 1>([extent], [side]);
+    }
+    for sides in [[1, 1], [3, 5], [9, 4]] {
+        check::<f32, 2>([9, 12], sides);
+        check::<f64, 2>([9, 12], sides);
     }
 }
