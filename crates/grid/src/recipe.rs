@@ -17,7 +17,7 @@ const PSEUDOCOUNT: f64 = 0.02;
 ///
 /// ```
 /// use countgrid_grid::{usual_extent, usual_side};
-/// assert_eq!([0, 200, 2_016, 1 << 20].map(usual_extent), [8, 8, 32, 64]);
+/// assert_eq!([0, 200, 2_016, 1 << 20].map(usual_extent), [8, 12, 32, 64]);
 /// assert_eq!([8, 32, 64].map(usual_side), [2, 5, 8]);
 /// ```
 #[must_use]

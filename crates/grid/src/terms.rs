@@ -47,7 +47,7 @@ pub enum Grouping {
 /// use countgrid_grid::{Grid, Grouping, LogHistograms, Shape, Terms};
 ///
 /// let shape = Shape::from_sides([3], [2], 2)?;
-/// let grid = Grid::new(shape, [0.9, 0.5, 0.1, 0.1, 0.5, 0.9, 0.4, 0.3, 0.3])?;
+/// let grid = Grid::new(shape, [0.9f64, 0.5, 0.1, 0.1, 0.5, 0.9, 0.4, 0.3, 0.3])?;
 /// let mut scratch = vec![0.0; shape.plane_scratch_len()];
 /// let histograms = LogHistograms::pack(&grid, vec![0.0; shape.histograms_len::<f64>()], &mut scratch)?;
 ///
