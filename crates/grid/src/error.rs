@@ -19,6 +19,8 @@ pub enum GridError {
     Probability { table: &'static str, feature: usize, cell: usize },
     /// A tile of a packed table has a larger entry in a row than its bound says.
     Bound { tile: usize, row: usize },
+    /// A tile of a packed table in which a window that the torus does not have is possible.
+    Padding { tile: usize },
     /// A step of a quantised table that is negative or not finite.
     Step { row: usize },
     /// Probabilities of one cell (table `pi`) or of all cells (table `prior`) that do not sum to one.
@@ -67,6 +69,11 @@ impl fmt::Display for GridError {
                     "`log_histograms` has an entry above its bound in row {row} of tile {tile}; needs to be as packed"
                 )
             }
+            Self::Padding { tile } => write!(
+                f,
+                "tile {tile} of `log_histograms` has a prior for a window that the torus does not have; needs to be as \
+                 packed"
+            ),
             Self::Step { row } => {
                 write!(f, "the step of row {row} of a quantised table is negative or not finite")
             }

@@ -75,7 +75,7 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
     ///
     /// # Errors
     /// [`GridError::Length`]; [`GridError::Probability`] for a logarithm that is NaN or above zero by more
-    /// than rounding.
+    /// than rounding; [`GridError::Padding`], [`GridError::Bound`] for a table that is not as packed.
     pub fn new(shape: Shape<D>, storage: S) -> Result<Self, GridError> {
         let packed = storage.as_ref();
         same_length("log_histograms", shape.histograms_len::<T>(), packed.len())?;
@@ -94,6 +94,18 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
             return Err(GridError::Probability { table: "references", feature, cell: 0 });
         }
         let (packed, bounds) = split(packed, shape.counts_len::<T>());
+        let tiles = shape.tiles::<T>();
+        let mut padded = None;
+        tiles.visit(0..tiles.count(), |tile, at| {
+            let prior = packed.chunks_exact((rows * T::LANES).max(1)).nth(tile).unwrap_or_default();
+            let prior = prior.get(..T::LANES).unwrap_or_default();
+            if padded.is_none() && at.padding(prior).any(|&x| x != T::neg_infinity()) {
+                padded = Some(GridError::Padding { tile });
+            }
+        });
+        if let Some(error) = padded {
+            return Err(error);
+        }
         if !bounds.is_empty() {
             for (tile, packed) in packed.chunks_exact((rows * T::LANES).max(1)).enumerate() {
                 let bounds = bounds.get((tile / T::LANES) * rows * T::LANES + tile % T::LANES..);

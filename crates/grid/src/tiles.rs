@@ -174,6 +174,11 @@ impl TileCells {
         self.full
     }
 
+    /// The lanes of a row that are padding.
+    pub(crate) fn padding<'a, T>(&'a self, row: &'a [T]) -> impl Iterator<Item = &'a T> {
+        self.runs().zip(row.chunks(self.side.max(1))).flat_map(|((_, &length), run)| run.iter().skip(length))
+    }
+
     /// The tile's row of a plane. Padding is left alone.
     #[inline(always)]
     pub(crate) fn gather<T: Copy>(&self, plane: &[T], row: &mut [T]) {

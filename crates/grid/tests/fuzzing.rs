@@ -1,6 +1,6 @@
 //! Exported grids: as written, damaged, and made up.
 
-use countgrid_grid::{Blob, BlobError, Kind, fuzzing};
+use countgrid_grid::{Blob, BlobError, GridError, Kind, fuzzing};
 use proptest::prelude::*;
 
 const KINDS: [Kind; 3] = [Kind::F32, Kind::U16, Kind::U8];
@@ -77,6 +77,26 @@ fn each_mistake_has_its_error() {
     let error = moved.log_histograms(few).unwrap_err();
     assert_eq!(error, BlobError::NotInPlace { expected: numbers, found: numbers - 1 });
     assert!(moved.log_histograms(&mut vec![0.0; numbers]).is_ok());
+}
+
+/// A lane beyond the torus must not take a share of a posterior.
+#[test]
+fn padding_has_no_prior() {
+    let bytes = seed(Kind::F32);
+    let padding: Vec<usize> = (64..bytes.len() - 4)
+        .step_by(4)
+        .filter(|&at| bytes[at..at + 4] == f32::NEG_INFINITY.to_le_bytes())
+        .collect();
+    assert!(!padding.is_empty());
+    for at in padding {
+        let mut bytes = bytes.clone();
+        bytes[at + 3] = 0x80; // -1e-38
+        assert!(fuzzing::blob(&bytes));
+        let blob = Blob::<2>::new(&bytes).unwrap();
+        let mut spare = vec![0.0; blob.shape().histograms_len::<f32>()];
+        let error = blob.log_histograms(&mut spare).unwrap_err();
+        assert!(matches!(error, BlobError::Grid(GridError::Padding { tile: 0 })), "{error}");
+    }
 }
 
 proptest! {
