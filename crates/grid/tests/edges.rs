@@ -58,7 +58,11 @@ fn tables_that_are_no_grid_are_refused() {
 
 #[test]
 fn packed_tables_that_are_no_logarithms_are_refused() {
-    let shape = shape(2, 1, 2);
+    // Two cells leave most of a tile as padding, which has no prior.
+    let padded = shape(2, 1, 2);
+    let refused = LogHistograms::<f32, _, 1>::new(padded, vec![-1.0; padded.histograms_len::<f32>()]);
+    assert_eq!(refused.unwrap_err(), GridError::Padding { tile: 0 });
+    let shape = shape(2 * f32::LANES, 1, 2);
     let packed = vec![-1.0f32; shape.histograms_len::<f32>()];
     assert!(LogHistograms::new(shape, packed.as_slice()).is_ok());
     for wrong in [f32::NAN, 1.0, f32::INFINITY] {
