@@ -205,7 +205,8 @@ fn what_is_refused() {
     }
     // A table that nobody packs, but `LogHistograms` reads.
     let mut logs = vec![0.0f32; RING.histograms_len::<f32>()];
-    logs[16] = f32::NEG_INFINITY;
+    logs[RING.cells()..f32::LANES].fill(f32::NEG_INFINITY); // padding has no prior
+    logs[f32::LANES] = f32::NEG_INFINITY;
     let logs = LogHistograms::<f32, _, 1>::new(RING, logs).unwrap();
     let error = QuantisedHistograms::<u8, _, 1>::pack(&logs, vec![0; 48], &mut [0.0; 2]).unwrap_err();
     assert_eq!(error, GridError::Probability { table: "log_histograms", feature: 0, cell: 0 });
