@@ -21,7 +21,7 @@ use countgrid_benches::Corpus;
 use countgrid_counts::CsrBuf;
 use countgrid_em::{Fit, Learn};
 use countgrid_grid::{Grid, Learner, Options, Shape, Statistics};
-use countgrid_math::{AlignedVec, Kernel, Level, Real, dispatch, exp_slice, ln_slice, set_level};
+use countgrid_math::{AlignedVec, Level, Real, exp_slice, ln_slice, set_level};
 use countgrid_prefix::{Axis, Way, axes, scratch_len, sums_along};
 use countgrid_torus::{Torus, Windows};
 use gungraun::{
@@ -58,10 +58,8 @@ struct Planes {
     scratch: Vec<f32>,
 }
 
-impl Kernel for &mut Planes {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
+impl Planes {
+    fn sum(&mut self) {
         sums_along(&self.axes, self.way, &self.table, &mut self.sums, &mut self.scratch)
             .expect("the lengths fit");
     }
@@ -94,7 +92,7 @@ fn planes<const D: usize>(extents: [usize; D], sides: [usize; D], way: Way) -> P
 #[bench::spread_plane_120_by_20(args = ([120; 2], [20; 2], Way::Spread), config = at_most("windows/spread_plane_120_by_20"))]
 #[bench::spread_cube_12_by_3(args = ([12; 3], [3; 3], Way::Spread), config = at_most("windows/spread_cube_12_by_3"))]
 fn windows(mut planes: Planes) -> Planes {
-    dispatch(black_box(&mut planes));
+    black_box(&mut planes).sum();
     planes
 }
 

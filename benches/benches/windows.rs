@@ -5,30 +5,13 @@
 
 use std::hint::black_box;
 
-use countgrid_math::{Kernel, Level, dispatch, set_level};
+use countgrid_math::{Level, set_level};
 use countgrid_prefix::{Way, axes, scratch_len, sums_along};
 use countgrid_torus::{Torus, Windows};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 /// In L1, in L2, in L3, beyond, in elements of 4 bytes, rounded to whole rows.
 const ELEMENTS: [usize; 4] = [4_096, 65_536, 2_097_152, 8_388_608];
-
-struct Sums<'a, const D: usize> {
-    windows: &'a Windows<D>,
-    table: &'a [f32],
-    sums: &'a mut [f32],
-    scratch: &'a mut [f32],
-    way: Way,
-}
-
-impl<const D: usize> Kernel for Sums<'_, D> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        let Self { windows, table, sums, scratch, way } = self;
-        sums_along(&axes(windows), way, table, sums, scratch).expect("the lengths fit");
-    }
-}
 
 fn shape<const D: usize>(criterion: &mut Criterion, extents: [usize; D], sides: [usize; D]) {
     let windows = &Torus::new(extents).and_then(|torus| Windows::new(torus, sides)).expect("windows fit");
@@ -55,7 +38,7 @@ fn shape<const D: usize>(criterion: &mut Criterion, extents: [usize; D], sides: 
             group.bench_function(BenchmarkId::new(name, table.len()), |bencher| {
                 bencher.iter(|| {
                     let (table, sums, scratch) = (black_box(&*table), &mut *sums, &mut *scratch);
-                    dispatch(Sums { windows, table, sums, scratch, way });
+                    sums_along(&axes(windows), way, table, sums, scratch).expect("the lengths fit");
                 });
             });
         }

@@ -4,7 +4,7 @@
 //! collected on the way and divided out in a second sweep, the one that computes the table of the next E-step.
 
 use countgrid_math::{Kernel, Real, dispatch};
-use countgrid_prefix::{Axis, Way, axes, sums_along};
+use countgrid_prefix::{Way, axes, sums_along};
 use countgrid_torus::Windows;
 
 use crate::{
@@ -115,31 +115,8 @@ pub(crate) fn sum_windows<T: Real, const D: usize>(
     sums: &mut [T],
     scratch: &mut [T],
 ) {
-    sum_along(&axes(windows), way, plane, sums, scratch);
-}
-
-/// One copy of the loops for all dimensions: they take long to compile.
-#[inline(never)]
-fn sum_along<T: Real>(axes: &[Axis], way: Way, plane: &[T], sums: &mut [T], scratch: &mut [T]) {
-    dispatch(SumWindows { axes, way, plane, sums, scratch });
-}
-
-struct SumWindows<'a, T> {
-    axes: &'a [Axis],
-    way: Way,
-    plane: &'a [T],
-    sums: &'a mut [T],
-    scratch: &'a mut [T],
-}
-
-impl<T: Real> Kernel for SumWindows<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        // Refused only for lengths, and the callers' are right.
-        let _ = sums_along(self.axes, self.way, self.plane, self.sums, self.scratch);
-    }
+    // Refused only for lengths, and the callers' are right.
+    let _ = sums_along(&axes(windows), way, plane, sums, scratch);
 }
 
 /// `F <- F / S pi`, bounded.

@@ -60,7 +60,7 @@ pub use crate::{
     dispatch::{Kernel, Level, dispatch, level, set_level},
     elementary::{digamma, exp, exp_m1, ln, ln_1p, ln_gamma, sigmoid, softplus, sqrt, trigamma},
     error::LengthError,
-    real::Real,
+    real::{Floats, FloatsMut, Real},
     reduce::{dot, log_sum_exp, max, softmax, softmax_cut, sum, sum_xlogx},
     slices::{axpy, exp_slice, ln_slice, scale},
 };

@@ -35,10 +35,45 @@ pub trait Real:
     fn from_f64(x: f64) -> Self;
     /// The value, exactly.
     fn to_f64(self) -> f64;
+    /// The slice, of the type that it is.
+    fn floats(x: &[Self]) -> Floats<'_>;
+    /// The slice to be written, of the type that it is.
+    fn floats_mut(x: &mut [Self]) -> FloatsMut<'_>;
+}
+
+/// A slice of one of the two scalars.
+///
+/// A generic kernel is compiled anew by every crate that calls it. One that takes long to compile takes its slices
+/// apart with [`Real::floats`] instead and calls a function of `f32` or of `f64`, which its own crate compiles once.
+///
+/// ```
+/// use countgrid_math::{Floats, Real};
+///
+/// fn bits<T: Real>(x: &[T]) -> u32 {
+///     match T::floats(x) {
+///         Floats::Single(_) => 32,
+///         Floats::Double(_) => 64,
+///     }
+/// }
+/// assert_eq!(bits(&[1.0_f32]), 32);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names are those of the types")]
+pub enum Floats<'a> {
+    Single(&'a [f32]),
+    Double(&'a [f64]),
+}
+
+/// [`Floats`] that can be written.
+#[derive(Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names are those of the types")]
+pub enum FloatsMut<'a> {
+    Single(&'a mut [f32]),
+    Double(&'a mut [f64]),
 }
 
 macro_rules! real {
-    ($t:ident, $u:expr, $floor:expr, $lanes:expr) => {
+    ($t:ident, $variant:ident, $u:expr, $floor:expr, $lanes:expr) => {
         impl Real for $t {
             const UNIT_ROUNDOFF: Self = $u;
             const FLOOR: Self = $floor;
@@ -57,8 +92,16 @@ macro_rules! real {
             fn to_f64(self) -> f64 {
                 self.into()
             }
+            #[inline(always)]
+            fn floats(x: &[Self]) -> Floats<'_> {
+                Floats::$variant(x)
+            }
+            #[inline(always)]
+            fn floats_mut(x: &mut [Self]) -> FloatsMut<'_> {
+                FloatsMut::$variant(x)
+            }
         }
     };
 }
-real!(f32, f32::EPSILON / 2.0, 1e-37, 16);
-real!(f64, f64::EPSILON / 2.0, 1e-300, 8);
+real!(f32, Single, f32::EPSILON / 2.0, 1e-37, 16);
+real!(f64, Double, f64::EPSILON / 2.0, 1e-300, 8);

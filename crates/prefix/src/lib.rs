@@ -29,12 +29,19 @@
 //! # Ok::<(), countgrid_prefix::LengthError>(())
 //! ```
 //!
+//! [`sums_along`] is the same for `f32` and `f64` alone, with the best instruction set.
+//!
+//! # Features
+//!
+//! `std` (default): the instruction set is chosen at run time. No result depends on it.
+//!
 //! On a Cortex-M4F: code and stack of the main operations are in `docs/microcontroller.md` of the repository.
 #![no_std]
 #![forbid(unsafe_code)]
 
 mod cumulative;
 mod error;
+mod floats;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -46,5 +53,6 @@ mod window;
 pub use crate::{
     cumulative::{BoxSums, exclusive, exclusive_in_place, inclusive, inclusive_in_place},
     error::LengthError,
-    window::{Axis, Way, axes, scratch_len, spread_sums, sums_along, window_sums},
+    floats::sums_along,
+    window::{Axis, Way, axes, scratch_len, spread_sums, window_sums},
 };

@@ -40,7 +40,7 @@ pub enum Way {
     Spread,
 }
 
-/// The axes of a torus with windows, for [`sums_along`].
+/// The axes of a torus with windows, for [`sums_along`](crate::sums_along).
 #[must_use]
 pub const fn axes<const D: usize>(windows: &Windows<D>) -> [Axis; D] {
     let (sides, extents, strides) = (windows.sides(), windows.torus().extents(), windows.torus().strides());
@@ -101,8 +101,8 @@ const fn scratch_along(axes: &[Axis], cells: usize) -> usize {
 /// builds and wraps in release builds. For wrapping in both use [`core::num::Wrapping`].
 ///
 /// # Speed
-/// One copy of the loops for each element type, compiled for the target as it is. [`sums_along`] has them
-/// inlined.
+/// One copy of the loops for each element type, compiled for the target as it is.
+/// [`sums_along`](crate::sums_along) is for floats, with the best instruction set.
 ///
 /// # Errors
 /// [`LengthError`], before anything is written.
@@ -140,18 +140,15 @@ fn out_of_line<T: Copy + Zero>(
     sums: &mut [T],
     scratch: &mut [T],
 ) -> Result<(), LengthError> {
-    sums_along(axes, way, table, sums, scratch)
+    inlined(axes, way, table, sums, scratch)
 }
 
-/// [`window_sums`] or [`spread_sums`] with the shape as data: all of [`axes`], in their order.
+/// [`window_sums`] or [`spread_sums`] with the shape as data.
 ///
 /// `#[inline(always)]` down to the loops, so that they are compiled for the instruction set of the calling
 /// function. Every call instantiates them, in both ways and for all sides: keep the calls few.
-///
-/// # Errors
-/// [`LengthError`], before anything is written.
 #[inline(always)]
-pub fn sums_along<T: Copy + Zero>(
+pub(crate) fn inlined<T: Copy + Zero>(
     axes: &[Axis],
     way: Way,
     table: &[T],

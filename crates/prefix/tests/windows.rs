@@ -169,13 +169,13 @@ fn wrong_lengths_are_refused_before_anything_is_written() {
 #[test]
 fn shape_as_data() {
     let windows = Windows::new(Torus::new([4, 5]).unwrap(), [2, 3]).unwrap();
-    let table: Vec<i64> = (0..40).collect();
-    let (mut along, mut scratch) = (vec![7; 40], vec![7; scratch_len(&windows)]);
+    let table: Vec<f64> = (0..40).map(f64::from).collect();
+    let (mut along, mut scratch) = (vec![7.0; 40], vec![7.0; scratch_len(&windows)]);
     let axes = axes(&windows);
     sums_along(&axes, Way::Window, &table, &mut along, &mut scratch).unwrap();
-    assert_eq!(along, sums(&windows, &table, 0));
+    assert_eq!(along, sums(&windows, &table, 0.0));
     sums_along(&axes, Way::Spread, &table, &mut along, &mut scratch).unwrap();
-    assert_eq!(along, spread(&windows, &table, 0));
+    assert_eq!(along, spread(&windows, &table, 0.0));
     for part in [&axes[..1], &[axes[1], axes[0]], &[axes[0], axes[0], axes[1]]] {
         let refused = sums_along(part, Way::Window, &table, &mut along, &mut scratch);
         assert_eq!(refused, Err(LengthError::Axes));

@@ -3,7 +3,7 @@
 use std::{error::Error, hint::black_box, io, path::Path};
 
 use countgrid_benches::{Seconds, arrays::save, timed};
-use countgrid_math::{AlignedVec, Kernel, dispatch};
+use countgrid_math::AlignedVec;
 use countgrid_prefix::{Axis, Way, axes, scratch_len, sums_along};
 use countgrid_torus::{Torus, Windows};
 
@@ -49,7 +49,7 @@ impl Table {
     fn sum(&mut self, axes: &[Axis]) -> Seconds {
         let Self { table, sums, scratch, .. } = self;
         let (table, sums, scratch) = (black_box(&**table), &mut **sums, &mut **scratch);
-        timed(|| dispatch(Sums { axes, table, sums: black_box(sums), scratch })).1
+        timed(|| sums_along(axes, Way::Window, table, black_box(sums), scratch).expect("the lengths fit")).1
     }
 
     pub(crate) fn save(&mut self, folder: &Path) -> io::Result<()> {
@@ -59,21 +59,5 @@ impl Table {
         let (shape, length) = ([rows, extents[0], extents[1]], rows * self.windows.torus().cells());
         save(&folder.join("table.npy"), &shape, self.table.iter().take(length).copied())?;
         save(&folder.join("sums.npy"), &shape, self.sums.iter().take(length).copied())
-    }
-}
-
-struct Sums<'a> {
-    axes: &'a [Axis],
-    table: &'a [f32],
-    sums: &'a mut [f32],
-    scratch: &'a mut [f32],
-}
-
-impl Kernel for Sums<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        sums_along(self.axes, Way::Window, self.table, self.sums, self.scratch).expect("the lengths fit");
     }
 }

@@ -1,0 +1,70 @@
+//! Window sums of floats: compiled here, once for each type and instruction set.
+
+use countgrid_math::{Floats, FloatsMut, Kernel, Real, dispatch};
+
+use crate::LengthError;
+use crate::window::{self, Axis, Way};
+
+/// [`window_sums`](crate::window_sums) or [`spread_sums`](crate::spread_sums) of floats, with the shape as data: all of
+/// [`axes`](crate::axes), in their order.
+///
+/// The loops are compiled in this crate, for every instruction set that [`dispatch`] knows: a crate that calls this
+/// does not compile them again, which takes long.
+///
+/// ```
+/// use countgrid_prefix::{Way, axes, scratch_len, sums_along};
+/// use countgrid_torus::{Torus, Windows};
+///
+/// let windows = Windows::new(Torus::new([4])?, [2])?;
+/// let (table, mut sums) = ([1.0, 2.0, 3.0, 4.0], [0.0; 4]);
+/// let mut scratch = vec![0.0; scratch_len(&windows)];
+/// sums_along(&axes(&windows), Way::Window, &table, &mut sums, &mut scratch)?;
+/// assert_eq!(sums, [3.0, 5.0, 7.0, 5.0]);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`LengthError`], before anything is written.
+#[inline]
+pub fn sums_along<T: Real>(
+    axes: &[Axis],
+    way: Way,
+    table: &[T],
+    sums: &mut [T],
+    scratch: &mut [T],
+) -> Result<(), LengthError> {
+    match (T::floats(table), T::floats_mut(sums), T::floats_mut(scratch)) {
+        (Floats::Single(table), FloatsMut::Single(sums), FloatsMut::Single(scratch)) => {
+            single(Sums { axes, way, table, sums, scratch })
+        }
+        (Floats::Double(table), FloatsMut::Double(sums), FloatsMut::Double(scratch)) => {
+            double(Sums { axes, way, table, sums, scratch })
+        }
+        _ => Err(LengthError::Axes), // cannot be: the three are of one type
+    }
+}
+
+fn single(sums: Sums<'_, f32>) -> Result<(), LengthError> {
+    dispatch(sums)
+}
+
+fn double(sums: Sums<'_, f64>) -> Result<(), LengthError> {
+    dispatch(sums)
+}
+
+struct Sums<'a, T> {
+    axes: &'a [Axis],
+    way: Way,
+    table: &'a [T],
+    sums: &'a mut [T],
+    scratch: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Sums<'_, T> {
+    type Output = Result<(), LengthError>;
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        window::inlined(self.axes, self.way, self.table, self.sums, self.scratch)
+    }
+}
