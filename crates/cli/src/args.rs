@@ -5,7 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use countgrid_io::BLOCK_ENTRIES;
 
-use crate::{failure::Failure, layout::Sides};
+use crate::{
+    failure::Failure,
+    layout::Sides,
+    scaling::{Scale, Scaling},
+};
 
 /// From a pile of documents to a map of what is in it.
 #[derive(Debug, Parser)]
@@ -49,8 +53,17 @@ pub(crate) enum Command {
     ///
     /// Documents are split into folds with the same shares of labels; each fold in turn is held out. Words are selected
     /// and grids fitted on the other folds alone. A document that has no word of theirs gets their most frequent
-    /// label.
+    /// label. Options given with --try are chosen in each fold among the values given, by folds of its training part.
+    #[command(args_override_self = true)]
     Crossval(CrossvalArgs),
+    /// How well labels are told with each of several options
+    ///
+    /// One cross-validation for each combination of the values given with --try. Writes results.csv and results.json,
+    /// and accuracy.svg and accuracy.png: accuracy against capacity, the cells of the grid over those of a window, a line
+    /// for each number of axes. What is in results.json already is not computed again, so a sweep that was interrupted
+    /// goes on where it was.
+    #[command(args_override_self = true)]
+    Sweep(SweepArgs),
 }
 
 #[derive(Args, Debug)]
@@ -66,6 +79,8 @@ pub(crate) struct MapArgs {
     pub(crate) title: Option<String>,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) numbers: ScaleArgs,
     #[command(flatten)]
     pub(crate) words: WordArgs,
     #[command(flatten)]
@@ -84,6 +99,8 @@ pub(crate) struct FitArgs {
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) numbers: ScaleArgs,
     #[command(flatten)]
     pub(crate) words: WordArgs,
     #[command(flatten)]
@@ -150,14 +167,36 @@ pub(crate) struct InfoArgs {
     pub(crate) json: bool,
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct CrossvalArgs {
+    #[command(flatten)]
+    pub(crate) evaluation: EvaluationArgs,
+    /// Table of all predictions to write
+    #[arg(short, long, value_name = "CSV")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SweepArgs {
+    #[command(flatten)]
+    pub(crate) evaluation: EvaluationArgs,
+    /// Folder for results.csv, results.json, accuracy.svg and accuracy.png
+    #[arg(short, long, value_name = "DIR", default_value = "sweep")]
+    pub(crate) output: PathBuf,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct EvaluationArgs {
     /// Labelled documents: a folder with a subfolder for each label, or a CSV, TSV or JSONL file with a column of text
-    /// and one of labels
+    /// (or columns of numbers) and one of labels
     pub(crate) path: PathBuf,
     /// How a label is told
     #[arg(long, value_enum, default_value_t = Classifier::Generative)]
     pub(crate) classifier: Classifier,
+    /// What the support vector machine and the nearest neighbours see of a document [default: spread for svm, fess for
+    /// svm-rbf and svm-linear, the place on the torus for nearest]
+    #[arg(long, value_enum)]
+    pub(crate) features: Option<Features>,
     /// Parts that are held out in turn
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) folds: usize,
@@ -170,14 +209,25 @@ pub(crate) struct CrossvalArgs {
     /// Neighbours that vote, for --classifier nearest
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) neighbours: usize,
-    /// What a training document on the wrong side costs, for --classifier svm
+    /// What a training document on the wrong side costs, for support vector machines
     #[arg(long, value_name = "C", default_value_t = 1.0)]
     pub(crate) penalty: f64,
-    /// Table of all predictions to write
-    #[arg(short, long, value_name = "CSV")]
-    pub(crate) output: Option<PathBuf>,
+    /// Of the Gaussian kernel exp(-G d² / columns) of svm-rbf, with d the distance of standardised features
+    #[arg(long, value_name = "G", default_value_t = 0.5)]
+    pub(crate) gamma: f64,
+    /// Which words stay where there are more than --max-words, by the training part alone
+    #[arg(long, value_enum, default_value_t = Select::Pairs)]
+    pub(crate) select: Select,
+    /// Values of an option to choose among, such as --try grid=8x8,16x16; with several all combinations
+    #[arg(long = "try", value_name = "OPTION=VALUE,...")]
+    pub(crate) tries: Vec<String>,
+    /// Folds of a training part by which crossval chooses
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) inner_folds: usize,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) numbers: ScaleArgs,
     #[command(flatten)]
     pub(crate) words: WordArgs,
     #[command(flatten)]
@@ -186,7 +236,7 @@ pub(crate) struct CrossvalArgs {
     pub(crate) say: SayArgs,
 }
 
-impl CrossvalArgs {
+impl EvaluationArgs {
     /// Refuses settings that make no sense, before anything is read.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let refuse = |problem: String, remedy: &str| Err(Failure::new(problem, remedy));
@@ -201,6 +251,13 @@ impl CrossvalArgs {
             Self { neighbours: 0, .. } => {
                 refuse("--neighbours 0 leaves nobody to vote".into(), "take --neighbours of at least 1")
             }
+            Self { inner_folds: 0 | 1, .. } => refuse(
+                format!("--inner-folds {} leaves nothing to choose by", self.inner_folds),
+                "take --inner-folds of at least 2",
+            ),
+            Self { gamma, .. } if !(*gamma > 0.0 && gamma.is_finite()) => {
+                refuse(format!("--gamma {gamma} is no width"), "take a number above 0, such as 0.5")
+            }
             Self { penalty, .. } if !(*penalty > 0.0 && penalty.is_finite()) => {
                 refuse(format!("--penalty {penalty} is no cost"), "take a number above 0, such as 1")
             }
@@ -209,32 +266,70 @@ impl CrossvalArgs {
     }
 }
 
-/// How a label is told from a grid.
+/// How a label is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Classifier {
     /// A grid for each label; the one under which the document is most probable
     Generative,
     /// One grid, fitted without labels; the label that most of the documents around have
     Labels,
-    /// One grid, fitted without labels; the nearest documents on the torus
+    /// The nearest documents: on the torus, or by --features
     Nearest,
-    /// One grid, fitted without labels; a support vector machine on how much documents overlap
+    /// A support vector machine on how much features overlap (histogram intersection)
     Svm,
+    /// A support vector machine with a Gaussian kernel on standardised features
+    SvmRbf,
+    /// A linear support vector machine on standardised features
+    SvmLinear,
 }
 
-impl Classifier {
-    /// As it is written on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Generative => "generative",
-            Self::Labels => "labels",
-            Self::Nearest => "nearest",
-            Self::Svm => "svm",
-        }
+/// What of a fitted model describes a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Features {
+    /// The posterior over places, spread over the cells of their windows; of one grid, fitted without labels
+    Spread,
+    /// The posterior over places; of one grid, fitted without labels
+    Posterior,
+    /// The terms of the free energy by place; of a grid for each label, side by side
+    Fess,
+    /// The same per token
+    Nfess,
+}
+
+impl Features {
+    /// Whether there is a model for each class.
+    pub(crate) fn of_each_class(self) -> bool {
+        matches!(self, Self::Fess | Self::Nfess)
     }
 }
 
-#[derive(Args, Debug)]
+/// Which words stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Select {
+    /// Those that tell most pairs of documents apart (resolving power)
+    Pairs,
+    /// Those whose counts vary most
+    Variance,
+    /// Those that say most about labels (mutual information)
+    Information,
+    /// Those that say most about labels and least about one another (mRMR)
+    Mrmr,
+}
+
+/// As values are written on the command line.
+macro_rules! named {
+    ($($kind:ty),*) => {$(
+        impl $kind {
+            /// As it is written on the command line.
+            pub(crate) fn name(self) -> String {
+                self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+            }
+        }
+    )*};
+}
+named!(Classifier, Features, Select);
+
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
     /// Column of the text [default: found by its name, such as text, body, abstract]
@@ -254,14 +349,39 @@ pub(crate) struct ReadArgs {
     pub(crate) vocabulary: Option<PathBuf>,
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Numbers")]
+pub(crate) struct ScaleArgs {
+    /// What becomes of the numbers of a table without a column of text: `none`, they are counts; `floor=X`, those below
+    /// X are X; `log=X`, ln(max(x, X) / X); `shift`, less the lowest of their row
+    #[arg(long, value_name = "SCALE", default_value_t = Scale::None)]
+    pub(crate) scale: Scale,
+    /// Scale the counts of each row so that they sum to this
+    #[arg(long, value_name = "SUM")]
+    pub(crate) tokens: Option<f64>,
+}
+
+impl ScaleArgs {
+    /// Refuses a sum that is none.
+    pub(crate) fn scaling(&self) -> Result<Scaling, Failure> {
+        match self.tokens {
+            Some(tokens) if !(tokens > 0.0 && tokens.is_finite()) => Err(Failure::new(
+                format_args!("--tokens {tokens} is no sum of counts"),
+                "take a number above 0, such as 1000",
+            )),
+            tokens => Ok(Scaling { scale: self.scale, tokens }),
+        }
+    }
+}
+
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Words")]
 pub(crate) struct WordArgs {
     /// In how many documents a word must be [default: 1, 2, 3 or 5 for fewer than 20, 200, 2000 or more
-    /// documents; 1 for docword counts]
+    /// documents; 1 for counts and n-grams]
     #[arg(long, value_name = "N")]
     pub(crate) min_count: Option<usize>,
-    /// In which share of the documents it may be [default: 0.5; 1 for docword counts]
+    /// In which share of the documents it may be [default: 0.5; 1 for counts and n-grams]
     #[arg(long, value_name = "SHARE")]
     pub(crate) max_share: Option<f64>,
     /// The largest vocabulary: of more words those stay that tell most pairs of documents apart
@@ -273,6 +393,9 @@ pub(crate) struct WordArgs {
     /// Count words of one English stem as one
     #[arg(long)]
     pub(crate) stem: bool,
+    /// Texts are sequences of letters, and their words all runs of so many
+    #[arg(long, value_name = "LETTERS", conflicts_with_all = ["stem", "stop_words"])]
+    pub(crate) ngrams: Option<usize>,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -415,7 +538,7 @@ pub(crate) enum TableKind {
     Bits8,
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct SayArgs {
     /// Say nothing but errors

@@ -6,4 +6,5 @@ pub(crate) mod firmware;
 pub(crate) mod fit;
 pub(crate) mod info;
 pub(crate) mod map;
+pub(crate) mod sweep;
 pub(crate) mod words;

@@ -21,6 +21,7 @@ use crate::{
     labels::Labelling,
     memory,
     report::{Report, thousands},
+    scaling::Scaling,
     store::{Builder, Plan, Storable, Store},
 };
 
@@ -55,6 +56,10 @@ pub(crate) struct Corpus<T> {
     pub(crate) vocabulary: Vec<String>,
     /// Tokens of the vocabulary, before counts were rounded.
     pub(crate) tokens: f64,
+    /// How numbers became counts.
+    pub(crate) scaling: Scaling,
+    /// Whether counts were read, not text.
+    pub(crate) counted: bool,
     /// Documents that have a word of the vocabulary.
     pub(crate) placed: usize,
     /// The counts as the fit takes them, each rounded once, to nearest: those up to 2²⁴ in `f32` and 2⁵³ in `f64`
@@ -70,6 +75,8 @@ pub(crate) struct Input<'a> {
     pub(crate) read: &'a ReadArgs,
     /// Files that the run is to write. They are not read: they may be there from the last time.
     pub(crate) outputs: &'a [&'a Path],
+    /// From numbers to counts.
+    pub(crate) scaling: Scaling,
     /// Whether titles and the like are kept, for a table or a page.
     pub(crate) entries: bool,
     /// Whether counts go to a temporary file in any case.
@@ -143,6 +150,7 @@ impl Input<'_> {
         let refuse = |error: TextError| {
             let remedy = match error {
                 TextError::TooMany { .. } => "split the document",
+                TextError::Ngrams => "--ngrams takes a number of letters, such as 3",
                 _ => "--max-share takes a share above 0 and at most 1",
             };
             Failure::new(error, remedy)
@@ -151,6 +159,7 @@ impl Input<'_> {
         let mut terms = Builder::new(TERMS, self.plan())?;
         let mut counts: Option<Words> = None;
         let (mut entries, mut labels, mut bag) = (Vec::new(), Labelling::default(), Vec::new());
+        let mut ids = Vec::new(); // of the bags of a table
         let read = self.visit(report, |item| {
             match item {
                 Item::Document(mut document) => {
@@ -164,7 +173,13 @@ impl Input<'_> {
                         entries.push(entry(document, tokens));
                     }
                 }
-                Item::Vocabulary(vocabulary) => counts = Some(Words::new(vocabulary, self.plan())?),
+                Item::Vocabulary(vocabulary) => {
+                    counts = Some(Words::new(vocabulary, self.scaling, self.plan())?)
+                }
+                Item::About { id, label } => {
+                    labels.push(label);
+                    ids.push(id);
+                }
                 Item::Bag(bag) => {
                     if let Some(counts) = &mut counts {
                         counts.push(bag)?;
@@ -176,7 +191,7 @@ impl Input<'_> {
             Ok(())
         })?;
         let mut corpus = match counts {
-            Some(counts) => self.selected_counts(counts, args)?,
+            Some(counts) => self.selected_counts(counts, ids, args)?,
             None => {
                 let Selected { vocabulary, feature_of, summary } = words.select();
                 said(&summary, report);
@@ -190,7 +205,7 @@ impl Input<'_> {
                 kept.corpus(entries)?
             }
         };
-        (corpus.name, corpus.labels) = (read.name, labels.finish());
+        (corpus.name, corpus.labels, corpus.scaling) = (read.name, labels.finish(), self.scaling);
         if corpus.vocabulary.is_empty() {
             return Err(Failure::new(
                 format_args!("{}: no word is left of {} documents", read.path.display(), corpus.bags.len()),
@@ -206,6 +221,7 @@ impl Input<'_> {
     fn selected_counts<T: Real + Storable>(
         &self,
         counts: Words,
+        mut ids: Vec<String>,
         args: &WordArgs,
     ) -> Result<Corpus<T>, Failure> {
         let least = args.min_count.unwrap_or(1).max(1);
@@ -216,7 +232,7 @@ impl Input<'_> {
                 "take a number above 0 and at most 1",
             ));
         }
-        let Words { mut vocabulary, spread, counts } = counts;
+        let Words { mut vocabulary, spread, counts, .. } = counts;
         let counts = counts.finish()?;
         let limits = TextOptions {
             min_count: Some(least),
@@ -238,12 +254,12 @@ impl Input<'_> {
                     let top =
                         top.iter().take(SNIPPET_WORDS).filter_map(|&(word, _)| kept.vocabulary.get(word));
                     let snippet = top.map(String::as_str).collect::<Vec<_>>().join(", ");
-                    entries.push(counted(entries.len() + 1, snippet, block.total(bag)));
+                    entries.push(counted(&mut ids, entries.len(), snippet, block.total(bag)));
                 }
                 Ok(())
             })
         })?;
-        kept.corpus(entries)
+        Ok(Corpus { counted: true, ..kept.corpus(entries)? })
     }
 
     /// Counts words against a vocabulary that exists.
@@ -259,6 +275,7 @@ impl Input<'_> {
         let all: Vec<_> = (0u32..).take(vocabulary.len()).map(Some).collect();
         let mut kept = Kept::new(vocabulary.to_vec(), self.plan())?;
         let (mut entries, mut labels, mut feature_of) = (Vec::new(), Labelling::default(), Vec::new());
+        let (mut ids, mut columns) = (Vec::new(), Vec::new()); // of a table
         let read = self.visit(report, |item| {
             match item {
                 Item::Document(mut document) => {
@@ -272,12 +289,21 @@ impl Input<'_> {
                     let place: HashMap<&str, u32> =
                         vocabulary.iter().map(String::as_str).zip(0u32..).collect();
                     feature_of = words.iter().map(|word| place.get(word.as_str()).copied()).collect();
+                    columns = words;
+                }
+                Item::About { id, label } => {
+                    labels.push(label);
+                    ids.push(id);
                 }
                 Item::Bag(bag) => {
+                    let bag = self.scaling.apply(bag, feature_of.len()).map_err(|word| {
+                        let word = columns.get(word as usize).map_or("", String::as_str);
+                        Scaling::refuse("the table", entries.len() + 1, word)
+                    })?;
                     let bag = bag.iter().map(|&(word, count)| (word as usize, count));
                     kept.bag(bag.clone(), &feature_of)?;
                     let tokens = bag.map(|(_, count)| count).sum();
-                    entries.push(counted(entries.len() + 1, String::new(), tokens));
+                    entries.push(counted(&mut ids, entries.len(), String::new(), tokens));
                 }
                 Item::Labels(read) => labels.replace(read),
                 _ => {}
@@ -288,21 +314,26 @@ impl Input<'_> {
     }
 }
 
-/// The counts of a docword file, before words are selected.
+/// Counts as they are read, before words are selected.
 struct Words {
     vocabulary: Vec<String>,
     spread: Vec<usize>, // documents that each word is in
     counts: Builder<f64>,
+    scaling: Scaling,
 }
 
 impl Words {
-    fn new(vocabulary: Vec<String>, plan: Plan) -> Result<Self, Failure> {
+    fn new(vocabulary: Vec<String>, scaling: Scaling, plan: Plan) -> Result<Self, Failure> {
         let counts = Builder::new(vocabulary.len(), plan)?;
-        Ok(Self { spread: vec![0; vocabulary.len()], vocabulary, counts })
+        Ok(Self { spread: vec![0; vocabulary.len()], vocabulary, counts, scaling })
     }
 
     fn push(&mut self, bag: &[(u32, f64)]) -> Result<(), Failure> {
-        for &(word, _) in bag {
+        let bag = self.scaling.apply(bag, self.vocabulary.len()).map_err(|word| {
+            let word = self.vocabulary.get(word as usize).map_or("", String::as_str);
+            Scaling::refuse("the table", self.counts.len() + 1, word)
+        })?;
+        for &(word, _) in &bag {
             if let Some(spread) = self.spread.get_mut(word as usize) {
                 *spread += 1;
             }
@@ -366,6 +397,8 @@ impl<T: Real + Storable> Kept<T> {
             labels: Labelling::default(),
             vocabulary,
             tokens,
+            scaling: Scaling::default(),
+            counted: false,
             placed,
             bags: bags.finish()?,
         })
@@ -426,11 +459,17 @@ pub(crate) fn text_options(args: &WordArgs) -> Result<TextOptions, Failure> {
         }
     };
     let standard = TextOptions::default();
+    // Sequences have their few letters all over.
+    let (least, share) = match args.ngrams {
+        Some(_) => (Some(1), 1.0),
+        None => (None, standard.max_share),
+    };
     Ok(TextOptions {
         stop_words,
         stem: args.stem,
-        min_count: args.min_count,
-        max_share: args.max_share.unwrap_or(standard.max_share),
+        ngrams: args.ngrams,
+        min_count: args.min_count.or(least),
+        max_share: args.max_share.unwrap_or(share),
         max_words: args.max_words,
         ..standard
     })
@@ -441,8 +480,14 @@ fn entry(document: Document, tokens: f64) -> Entry {
     Entry { id: document.id, title: document.title, snippet, tokens }
 }
 
-fn counted(number: usize, snippet: String, tokens: f64) -> Entry {
-    Entry { id: number.to_string(), title: format!("document {number}"), snippet, tokens }
+/// A bag that was counted before, called by its id if it has one.
+fn counted(ids: &mut [String], place: usize, snippet: String, tokens: f64) -> Entry {
+    match ids.get_mut(place).map(std::mem::take) {
+        Some(id) => Entry { title: id.clone(), id, snippet, tokens },
+        None => {
+            Entry { id: (place + 1).to_string(), title: format!("document {}", place + 1), snippet, tokens }
+        }
+    }
 }
 
 /// The name of a file without its endings, or of a folder.

@@ -5,9 +5,9 @@
 
 mod args;
 mod blockwise;
-mod classifier;
 mod command;
 mod corpus;
+mod evaluation;
 mod failure;
 mod fit;
 mod interrupt;
@@ -15,8 +15,10 @@ mod labels;
 mod layout;
 mod memory;
 mod model;
+mod picture;
 mod place;
 mod report;
+mod scaling;
 mod store;
 mod threads;
 
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         Command::Firmware(args) => command::firmware::run(&args),
         Command::Info(args) => command::info::run(&args),
         Command::Crossval(args) => command::crossval::run(&args),
+        Command::Sweep(args) => command::sweep::run(&args),
     };
     match done {
         // Whoever closed standard output has seen enough.

@@ -12,7 +12,7 @@ use crate::{
 const CHUNK: usize = 1024;
 
 /// So many zeros.
-pub(crate) fn zeros(elements: usize) -> Result<Vec<f64>, Failure> {
+pub(crate) fn zeros<T: Real>(elements: usize) -> Result<Vec<T>, Failure> {
     let mut zeros = Vec::new();
     zeros.try_reserve_exact(elements).map_err(|_| {
         Failure::new(
@@ -20,7 +20,7 @@ pub(crate) fn zeros(elements: usize) -> Result<Vec<f64>, Failure> {
             "take fewer documents or labels, or a smaller --grid",
         )
     })?;
-    zeros.resize(elements, 0.0);
+    zeros.resize(elements, T::zero());
     Ok(zeros)
 }
 

@@ -14,6 +14,7 @@ use crate::{
     labels::Labelled,
     layout::{Layout, Sides},
     memory,
+    scaling::Scaling,
     store::Storable,
 };
 
@@ -51,6 +52,8 @@ pub(crate) struct About {
     pub(crate) vocabulary: Vec<String>,
     /// How a text becomes words: what concerns the selection of the vocabulary is done with.
     pub(crate) text: TextOptions,
+    /// How numbers become counts.
+    pub(crate) scaling: Scaling,
     /// The data and how it was fitted, to be shown.
     pub(crate) fit: Value,
 }
@@ -94,6 +97,7 @@ pub(crate) fn to_file<T: Stored>(
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ("title", about.title.clone()),
         ("text", text_to_json(&about.text).to_string()),
+        ("numbers", numbers_to_json(&about.scaling).to_string()),
         ("fit", about.fit.to_string()),
     ];
     file.metadata.extend(texts.map(|(key, text)| (key.to_owned(), text)));
@@ -197,7 +201,12 @@ fn about(file: &ModelFile) -> Result<About, String> {
     };
     let layout = layout.check().map_err(|_| "its window does not fit into its grid")?;
     let options = text_from_json(&json("text")?).ok_or("its text `text` lacks text options")?;
-    Ok(About { title: text("title")?.clone(), layout, vocabulary, text: options, fit: json("fit")? })
+    // Files of before there were tables of numbers do not say.
+    let scaling = match json("numbers") {
+        Ok(numbers) => numbers_from_json(&numbers).ok_or("its text `numbers` is no scale")?,
+        Err(_) => Scaling::default(),
+    };
+    Ok(About { title: text("title")?.clone(), layout, vocabulary, text: options, scaling, fit: json("fit")? })
 }
 
 fn text_to_json(options: &TextOptions) -> Value {
@@ -207,9 +216,21 @@ fn text_to_json(options: &TextOptions) -> Value {
         _ => json!("none"),
     };
     json!({
-        "stop_words": stop_words, "stem": options.stem,
+        "stop_words": stop_words, "stem": options.stem, "ngrams": options.ngrams,
         "min_letters": options.min_letters, "max_letters": options.max_letters,
     })
+}
+
+fn numbers_to_json(scaling: &Scaling) -> Value {
+    json!({ "scale": scaling.scale.to_string(), "tokens": scaling.tokens })
+}
+
+fn numbers_from_json(value: &Value) -> Option<Scaling> {
+    let tokens = match value.get("tokens")? {
+        Value::Null => None,
+        tokens => Some(tokens.as_f64().filter(|&tokens| tokens > 0.0 && tokens.is_finite())?),
+    };
+    Some(Scaling { scale: value.get("scale")?.as_str()?.parse().ok()?, tokens })
 }
 
 fn text_from_json(value: &Value) -> Option<TextOptions> {
@@ -226,6 +247,11 @@ fn text_from_json(value: &Value) -> Option<TextOptions> {
     Some(TextOptions {
         stop_words,
         stem: value.get("stem")?.as_bool()?,
+        // Files of before there were n-grams do not say.
+        ngrams: match value.get("ngrams") {
+            Some(letters) if !letters.is_null() => Some(usize::try_from(letters.as_u64()?).ok()?),
+            _ => None,
+        },
         min_letters: letters("min_letters")?,
         max_letters: letters("max_letters")?,
         ..TextOptions::default()
@@ -235,13 +261,24 @@ fn text_from_json(value: &Value) -> Option<TextOptions> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scaling::Scale;
 
     #[test]
     fn text_options_come_back() {
         for stop_words in [StopWords::English, StopWords::None, StopWords::List(vec!["a".into()])] {
-            let options = TextOptions { stop_words, stem: true, min_letters: 3, ..TextOptions::default() };
+            let options = TextOptions {
+                stop_words,
+                stem: true,
+                ngrams: Some(3),
+                min_letters: 3,
+                ..TextOptions::default()
+            };
             assert_eq!(text_from_json(&text_to_json(&options)), Some(options));
         }
         assert_eq!(text_from_json(&json!({ "stop_words": "french" })), None);
+        for scaling in [Scaling::default(), Scaling { scale: Scale::Log(20.0), tokens: Some(1e3) }] {
+            assert_eq!(numbers_from_json(&numbers_to_json(&scaling)), Some(scaling));
+        }
+        assert_eq!(numbers_from_json(&json!({ "scale": "shift", "tokens": -1 })), None);
     }
 }

@@ -111,3 +111,106 @@ fn mistakes_are_told() {
         assert!(message.contains("remedy: "), "{message}");
     }
 }
+
+#[test]
+fn features_and_selections_tell_topics_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
+    for args in [
+        ["--classifier", "svm-linear", "--features", "fess"],
+        ["--classifier", "svm-rbf", "--features", "nfess"],
+        ["--classifier", "nearest", "--features", "posterior"],
+        ["--max-words", "12", "--select", "mrmr"],
+        ["--max-words", "12", "--select", "information"],
+        ["--max-words", "12", "--select", "variance"],
+    ] {
+        let said = last(folder.path(), &[&args[..], &["--folds", "3"]].concat());
+        let accuracy = said["accuracy"].as_f64().unwrap();
+        assert!(accuracy > 0.85, "{args:?} {accuracy}"); // chance is a third
+    }
+}
+
+#[test]
+fn options_are_chosen_inside_of_each_fold() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
+    // One cell cannot tell places apart; the labels around are then those of all.
+    let args = ["--classifier", "labels", "--folds", "3", "--inner-folds", "2", "--iterations", "5"];
+    let tries = ["--try", "grid=1x1,6x6", "--window", "1x1", "-o", "found.csv"];
+    let said = stdout(folder.path(), &[&["crossval", "made.csv", "--json"], &args[..], &tries].concat());
+    let chosen: Vec<&str> = said.lines().filter(|line| line.contains("\"event\":\"fold\"")).collect();
+    assert_eq!(chosen.len(), 3);
+    assert!(chosen.iter().all(|line| line.contains("\"chosen\":\"grid=6x6\"")), "{chosen:?}");
+    let rows = table(&fs::read_to_string(folder.path().join("found.csv")).unwrap());
+    assert!(rows.iter().all(|row| row["chosen"] == "grid=6x6"));
+}
+
+#[test]
+fn a_sweep_is_a_table_and_a_picture_and_goes_on_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
+    let sweep = |tries: &str| {
+        let args = ["sweep", "made.csv", "--json", "--folds", "3", "--iterations", "5", "--window", "2x2"];
+        stdout(folder.path(), &[&args[..], &["--try", tries, "-o", "out"]].concat())
+    };
+    let read = |name: &str| fs::read_to_string(folder.path().join("out").join(name)).unwrap();
+    sweep("grid=2x2");
+    let first: Value = serde_json::from_str(&read("results.json")).unwrap();
+    let said = sweep("grid=2x2,4x4");
+    assert_eq!(said.lines().filter(|line| line.contains("\"event\":\"result\"")).count(), 2);
+    let both: Value = serde_json::from_str(&read("results.json")).unwrap();
+    assert_eq!(both["results"][0], first["results"][0]); // to the time it took: not computed again
+    assert_eq!(both["results"].as_array().unwrap().len(), 2);
+    let rows = table(&read("results.csv"));
+    assert_eq!(rows.iter().map(|row| row["capacity"].as_str()).collect::<Vec<_>>(), ["1.0", "4.0"]);
+    assert!(read("accuracy.svg").contains("2 axes"));
+    assert!(fs::read(folder.path().join("out/accuracy.png")).unwrap().starts_with(b"\x89PNG"));
+    // Another protocol is not mixed in.
+    let other = ["sweep", "made.csv", "--folds", "4", "--try", "grid=2x2", "--window", "2x2", "-o", "out"];
+    let refused = run(folder.path(), &other);
+    assert!(!refused.status.success());
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("holds results of another sweep"), "{said}");
+}
+
+#[test]
+fn tries_that_make_no_sense_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
+    for (tried, problem) in [
+        ("grid", "--try grid has no values"),
+        ("seed=1,2", "`seed` cannot be tried"),
+        ("grid=2x2,oval", "--try: invalid value 'oval'"),
+    ] {
+        let refused = run(folder.path(), &["crossval", "made.csv", "--try", tried]);
+        assert_eq!(refused.status.code(), Some(2));
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(said.contains(problem), "{said}");
+    }
+}
+
+/// Numbers instead of text, and sequences instead of words.
+#[test]
+fn tables_of_numbers_and_sequences_are_bags_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (0..20)
+        .map(|n| format!("a,a{n},{},{},-1\nb,b{n},{},{},-2\n", 50 + n, 3, 4 + n % 3, 60 - n))
+        .collect();
+    fs::write(folder.path().join("numbers.csv"), format!("class,id,g1,g2,g3\n{rows}")).unwrap();
+    let small = ["--grid", "2x2", "--window", "1x1", "--folds", "4", "--json"];
+    let refused = run(folder.path(), &[&["crossval", "numbers.csv"], &small[..]].concat());
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("a negative number for `g3`"));
+    for scale in ["shift", "floor=1", "log=1"] {
+        let args = [&["crossval", "numbers.csv", "--scale", scale, "-o", "found.csv"], &small[..]].concat();
+        assert!(stdout(folder.path(), &args).contains("\"accuracy\":1.0"), "{scale}");
+    }
+    let found = table(&fs::read_to_string(folder.path().join("found.csv")).unwrap());
+    assert!(found.iter().all(|row| row["id"].starts_with(row["label"].as_str())));
+
+    let sequences: String = (0..20)
+        .map(|n| format!("{}\n", if n % 2 == 0 { "x,acgacgacgacgacg" } else { "y,ttgttgttgttgttg" }))
+        .collect();
+    fs::write(folder.path().join("sequences.csv"), format!("class,sequence\n{sequences}")).unwrap();
+    let args = [&["crossval", "sequences.csv", "--ngrams", "3"], &small[..]].concat();
+    assert!(stdout(folder.path(), &args).contains("\"accuracy\":1.0"));
+}

@@ -3,7 +3,7 @@ use crate::error::Problem;
 /// Which columns hold what, where their names are not to be guessed.
 ///
 /// A name must be that of a column, or differ from it in case alone. A role left `None` goes to the column
-/// with a name that is usual for it, if there is one; only text must be found.
+/// with a name that is usual for it, if there is one. Without a column of text the columns of numbers are counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
     /// The text: else `text`, `body`, `content`, `abstract`, `definition`, `description`, ...
@@ -19,7 +19,7 @@ pub struct Columns {
 // The most telling names first; a column has one role, given in the order text, title, label, id.
 const TEXT: &str = "text body content contents abstract document doc full_text fulltext definition description \
                     sentence sentences paragraph passage article review comment message post tweet summary quote \
-                    question";
+                    question sequence";
 const TITLE: &str = "title subject headline heading caption name word term";
 const LABEL: &str =
     "label labels class category categories target topic group newsgroup genre section sentiment tag";
@@ -34,7 +34,7 @@ pub(crate) type Named = Vec<(&'static str, String)>;
 /// The columns that were found, as indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Roles {
-    pub(crate) text: usize,
+    pub(crate) text: Option<usize>,
     pub(crate) title: Option<usize>,
     pub(crate) label: Option<usize>,
     pub(crate) id: Option<usize>,
@@ -66,17 +66,36 @@ impl Roles {
         };
         let exact = |column: &str, name: &str| column == name;
         let text = usual(text, TEXT, exact).or_else(|| usual(None, TEXT, ends_with));
-        let text = text.ok_or_else(|| Problem::NoTextColumn { columns: names.to_vec() })?;
         let title = usual(title, TITLE, exact);
         let label = usual(label, LABEL, exact);
         let id = usual(id, ID, exact);
         Ok(Self { text, title, label, id })
     }
 
+    /// The column of text, which documents must have.
+    pub(crate) fn text(&self, names: &[String]) -> Result<usize, Problem> {
+        self.text.ok_or_else(|| Problem::NoTextColumn { columns: names.to_vec() })
+    }
+
+    /// The columns that hold a number in the first record and have no role: counts, where no column holds text.
+    pub(crate) fn numbers<'a>(
+        &self,
+        names: &[String],
+        field: impl Fn(usize) -> &'a str,
+    ) -> Result<Vec<usize>, Problem> {
+        let roles = [self.title, self.label, self.id];
+        let is_number = |&column: &usize| field(column).trim().parse::<f64>().is_ok_and(f64::is_finite);
+        let found: Vec<usize> = (0..names.len())
+            .filter(|column| !roles.contains(&Some(*column)))
+            .filter(is_number)
+            .take(u32::MAX as usize)
+            .collect();
+        if found.len() < 2 { Err(Problem::NoTextColumn { columns: names.to_vec() }) } else { Ok(found) }
+    }
+
     /// The columns in use, by role.
     pub(crate) fn listed(&self, names: &[String]) -> Named {
-        let roles =
-            [("text", Some(self.text)), ("title", self.title), ("label", self.label), ("id", self.id)];
+        let roles = [("text", self.text), ("title", self.title), ("label", self.label), ("id", self.id)];
         let named = |(role, i): (_, Option<usize>)| Some((role, names.get(i?)?.clone()));
         roles.into_iter().filter_map(named).collect()
     }

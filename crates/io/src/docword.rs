@@ -14,7 +14,7 @@ pub(crate) const RUN: usize = 1 << 20;
 /// Bags of counts over a vocabulary, as compressed rows.
 ///
 /// Bag `t` has the entries `offsets[t]..offsets[t + 1]` of `features` and `counts`; its features ascend, its
-/// counts are finite and above zero.
+/// counts are finite and above zero, or, from a table of numbers, not zero.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
     /// The words; features are indices into it.
@@ -25,8 +25,10 @@ pub struct Counts {
     pub features: Vec<u32>,
     /// The count of each entry.
     pub counts: Vec<f64>,
-    /// What to call each bag: its number in the file, from 1.
+    /// What to call each bag: the id column of a table, or its number in the file, from 1.
     pub names: Vec<String>,
+    /// The class of each bag, if the data has classes.
+    pub labels: Vec<Option<String>>,
 }
 
 impl Counts {
@@ -35,12 +37,15 @@ impl Counts {
         Self { vocabulary, offsets: vec![0], ..Self::default() }
     }
 
-    /// Adds a bag, called by its number.
-    pub(crate) fn push(&mut self, bag: &[(u32, f64)]) {
+    /// Adds a bag, called by its number if it has no name.
+    pub(crate) fn push(&mut self, bag: &[(u32, f64)], about: Option<(String, Option<String>)>) {
         self.features.extend(bag.iter().map(|&(word, _)| word));
         self.counts.extend(bag.iter().map(|&(_, count)| count));
         self.offsets.push(self.features.len());
-        self.names.push(self.offsets.len().saturating_sub(1).to_string());
+        let number = || self.offsets.len().saturating_sub(1).to_string();
+        let (name, label) = about.unwrap_or_else(|| (number(), None));
+        self.names.push(name);
+        self.labels.push(label);
     }
 }
 
@@ -85,7 +90,7 @@ pub(crate) fn read(
     each(reader, file, vocabulary, vocabulary_file, limits, RUN, &mut |item| {
         match item {
             Item::Vocabulary(vocabulary) => counts = Counts::new(vocabulary),
-            Item::Bag(bag) => counts.push(bag),
+            Item::Bag(bag) => counts.push(bag, None),
             _ => {}
         }
         Ok::<_, ReadError>(())

@@ -99,6 +99,8 @@ pub enum Problem {
     NoTextColumn { columns: Vec<String> },
     /// A column was named that is not there.
     NoSuchColumn { role: &'static str, name: String, columns: Vec<String> },
+    /// A field of a column of numbers that is none.
+    NotANumber { column: String, found: String },
     /// A record with too few or too many fields.
     Fields { expected: usize, found: usize, quoting: bool },
     /// A double quote is never closed; the line is that of its record.
@@ -167,11 +169,18 @@ impl fmt::Display for Problem {
                 write!(f, "{} data files and no text files: {}", names.len(), listed(names))
             }
             Self::NoTextColumn { columns } => {
-                write!(f, "no column is known to hold text; the columns are {}", listed(columns))
+                write!(
+                    f,
+                    "no column is known to hold text, and no two others hold numbers; the columns are {}",
+                    listed(columns)
+                )
             }
             Self::NoSuchColumn { role, name, columns } => {
                 let name = excerpt(name);
                 write!(f, "no {role} column `{name}`; the columns are {}", listed(columns))
+            }
+            Self::NotANumber { column, found } => {
+                write!(f, "a number is expected under `{}`, found `{found}`", excerpt(column))
             }
             Self::Fields { expected, found, .. } => {
                 write!(f, "{found} {}, but the header names {expected}", plural(*found, "field"))
@@ -254,6 +263,9 @@ impl Problem {
                 "name the column that holds the text (--text-column); if the first line is data already, put a header line such as `title,text` above it",
             ),
             Self::NoSuchColumn { role, .. } => write!(f, "name one of these as the {role} column"),
+            Self::NotANumber { .. } => f.write_str(
+                "mend the field; a column counts as one of numbers if its first field is a number, and values are decimal, without blanks",
+            ),
             Self::Fields { quoting: true, .. } => f.write_str(
                 "mend the line; a field that holds the separator, a quote or a line end must be in double quotes",
             ),

@@ -14,6 +14,7 @@ use crate::columns::Columns;
 use crate::document::{Document, collected};
 use crate::docword::{self, Counts};
 use crate::error::{Problem, ReadError};
+use crate::read::Item;
 use crate::source::{Budget, Limits, Source};
 use crate::table::Table;
 use crate::{jsonl, model, table as tables};
@@ -30,9 +31,32 @@ pub fn table(data: &[u8]) -> bool {
     let table = [Table::Comma, Table::Semicolon, Table::Tab][usize::from(kind) % 3];
     let file = Arc::from(Path::new(FILE));
     let read = |bytes: &[u8]| {
-        collected(|visit| tables::each(bytes, &file, table, &Columns::default(), &LIMITS, visit))
+        let (mut features, mut bags, mut about) = (0, 0, 0);
+        let documents = collected(|visit| {
+            tables::each(bytes, &file, table, &Columns::default(), &LIMITS, &mut |item| match item {
+                Item::Document(document) => visit(document),
+                Item::Vocabulary(columns) => {
+                    features = columns.len();
+                    Ok(())
+                }
+                Item::Bag(bag) => {
+                    assert!(bag.is_sorted_by(|a, b| a.0 < b.0));
+                    assert!(bag.iter().all(|&(feature, x)| (feature as usize) < features && x.is_finite()));
+                    bags += 1;
+                    Ok(())
+                }
+                _ => {
+                    about += 1;
+                    Ok(())
+                }
+            })
+        })?;
+        assert!(documents.is_empty() == (features > 0) && bags == about && (features == 0) == (bags == 0));
+        assert!(bags <= bytes.len() && features <= bytes.len());
+        Ok(documents)
     };
     let documents = match read(bytes) {
+        Ok(documents) if documents.is_empty() => return true, // a table of numbers
         Ok(documents) => documents,
         Err(error) => return refused(&error, bytes),
     };
@@ -112,7 +136,7 @@ pub fn docword(data: &[u8]) -> bool {
             return refused(&error, at_fault);
         }
     };
-    let Counts { vocabulary, offsets, features, counts: values, names } = &counts;
+    let Counts { vocabulary, offsets, features, counts: values, names, .. } = &counts;
     assert!(offsets.len() <= bytes.len() + 1, "memory is bounded by what was read");
     assert_eq!((offsets.first(), offsets.last()), (Some(&0), Some(&features.len())));
     assert!(offsets.is_sorted() && names.len() + 1 == offsets.len());

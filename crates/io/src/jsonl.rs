@@ -49,7 +49,7 @@ pub(crate) fn each<E: From<ReadError>>(
 ) -> Result<Named, E> {
     let mut lines = Lines::new(reader, file, limits.record_bytes);
     let mut documents = 0usize;
-    let mut roles: Option<(Vec<String>, Roles)> = None;
+    let mut roles: Option<(Vec<String>, Roles, usize)> = None;
     loop {
         let number = lines.line() + 1;
         let Some(line) = lines.next()? else { break };
@@ -59,17 +59,18 @@ pub(crate) fn each<E: From<ReadError>>(
         }
         let refuse = |problem| ReadError::new(file, Some(number), problem);
         let object = object(line).map_err(refuse)?;
-        let (names, columns) = match &roles {
+        let (names, columns, in_text) = match &roles {
             Some(known) => known,
             None => {
                 let plain = |value: &RawValue| !matches!(kind(value.get()), "an array" | "an object");
                 let names: Vec<String> =
                     object.iter().filter(|(_, value)| plain(value)).map(|(name, _)| name.clone()).collect();
                 let found = Roles::find(&names, columns).map_err(refuse)?;
-                roles.insert((names, found))
+                let in_text = found.text(&names).map_err(refuse)?;
+                roles.insert((names, found, in_text))
             }
         };
-        let text = text(&object, &names[columns.text]).map_err(refuse)?;
+        let text = text(&object, &names[*in_text]).map_err(refuse)?;
         let scalar = |role: Option<usize>| match role {
             Some(i) => scalar(&object, &names[i]).map_err(refuse),
             None => Ok(None),
@@ -85,7 +86,7 @@ pub(crate) fn each<E: From<ReadError>>(
         })?;
     }
     match roles {
-        Some((names, roles)) => Ok(roles.listed(&names)),
+        Some((names, roles, _)) => Ok(roles.listed(&names)),
         None => Err(ReadError::new(file, None, Problem::Empty).into()),
     }
 }

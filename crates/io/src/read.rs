@@ -74,10 +74,17 @@ pub enum DataSet {
 pub enum Item<'a> {
     /// A text, still to be counted.
     Document(Document),
-    /// The words of a docword file, before its bags.
+    /// The words of a docword file or the columns of a table of numbers, before the bags.
     Vocabulary(Vec<String>),
-    /// The next bag of a docword file: its entries that are not zero, `(word, count)`, words ascending. Bags are
-    /// called by their numbers, from 1.
+    /// What the next bag of a table of numbers is called. Bags of docword files are called by their numbers, from 1.
+    About {
+        /// The id column, or the number of the record from 1.
+        id: String,
+        /// Its class, if the data has classes.
+        label: Option<String>,
+    },
+    /// The next bag of a docword file or a table of numbers: its entries that are not zero, `(word, count)`, words
+    /// ascending. Only those of a table may be negative.
     Bag(&'a [(u32, f64)]),
     /// The labels of a folder's documents, in their order and after the last: only then are they known.
     Labels(Vec<Option<String>>),
@@ -144,6 +151,7 @@ impl fmt::Display for Summary {
 /// | a folder | its text files, recursively; the first subfolder is the label |
 /// | a folder with one data file and no text but a readme or licence | that file |
 /// | `.csv`, `.tsv`, `.jsonl` | a table with a header line, JSON lines |
+/// | a table without a column of text, but with columns of numbers | counts: a feature for each of these columns |
 /// | `docword*` | UCI counts, with the vocabulary beside it |
 /// | any other file | whichever of these its first lines look like |
 ///
@@ -164,7 +172,7 @@ impl fmt::Display for Summary {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<(DataSet, Summary), ReadError> {
-    let (mut documents, mut counts) = (Vec::new(), None);
+    let (mut documents, mut counts, mut about) = (Vec::new(), None, None);
     let summary = visit(path, options, |item| {
         match item {
             Item::Document(document) => documents.push(document),
@@ -172,7 +180,10 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<(DataSet, S
                 documents.iter_mut().zip(labels).for_each(|(document, label)| document.label = label);
             }
             Item::Vocabulary(vocabulary) => counts = Some(Counts::new(vocabulary)),
-            Item::Bag(bag) => counts.iter_mut().for_each(|counts| counts.push(bag)),
+            Item::About { id, label } => about = Some((id, label)),
+            Item::Bag(bag) => {
+                counts.iter_mut().for_each(|counts: &mut Counts| counts.push(bag, about.take()))
+            }
         }
         Ok::<_, ReadError>(())
     })?;
@@ -283,12 +294,14 @@ fn visit_file<E: From<ReadError>>(
     let file: Arc<Path> = Arc::from(path);
     let mut labels = HashSet::new();
     let mut documents = 0;
-    let mut visit = |document: Document| {
-        documents += 1;
-        if let Some(label) = document.label.as_ref().filter(|label| !labels.contains(*label)) {
-            labels.insert(label.clone());
+    let mut visit = |item: Item<'_>| {
+        if let Item::Document(Document { label, .. }) | Item::About { label, .. } = &item {
+            documents += 1;
+            if let Some(label) = label.as_ref().filter(|label| !labels.contains(*label)) {
+                labels.insert(label.clone());
+            }
         }
-        each(Item::Document(document))
+        each(item)
     };
     let ReadOptions { columns, limits, .. } = options;
     match format {
@@ -296,7 +309,9 @@ fn visit_file<E: From<ReadError>>(
             summary.columns = table::each(source.reader(), &file, kind, columns, limits, &mut visit)?;
         }
         Format::JsonLines => {
-            summary.columns = jsonl::each(source.reader(), &file, columns, limits, &mut visit)?;
+            summary.columns = jsonl::each(source.reader(), &file, columns, limits, &mut |document| {
+                visit(Item::Document(document))
+            })?;
         }
         Format::Docword => {
             (summary.files, documents) = (2, visit_counts(path, source, options, budget, each)?)

@@ -1,4 +1,4 @@
-//! CSV and TSV: one document per record.
+//! CSV and TSV: one document, or one bag of counts, per record.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -8,7 +8,8 @@ use csv_core::ReadRecordResult;
 
 use crate::columns::{Columns, Named, Roles};
 use crate::document::{Document, TITLE, beginning, collected};
-use crate::error::{Problem, ReadError};
+use crate::error::{Problem, ReadError, excerpt};
+use crate::read::Item;
 use crate::source::{Limits, Lines};
 
 /// How the fields of a table are told apart.
@@ -57,17 +58,26 @@ pub fn read_table(
     columns: &Columns,
 ) -> Result<Vec<Document>, ReadError> {
     let file = Arc::from(file.as_ref());
-    collected(|visit| each(reader, &file, table, columns, &Limits::default(), visit))
+    collected(|visit| {
+        each(reader, &file, table, columns, &Limits::default(), &mut |item| match item {
+            Item::Document(document) => visit(document),
+            Item::Vocabulary(columns) => {
+                Err(ReadError::new(&file, Some(1), Problem::NoTextColumn { columns }))
+            }
+            _ => Ok(()),
+        })
+    })
 }
 
-/// Hands over one document after the other; returns the columns they were read from.
+/// Hands over one document after the other, or one bag after the other where no column holds text and some hold
+/// numbers; returns the columns they were read from.
 pub(crate) fn each<E: From<ReadError>>(
     reader: impl BufRead,
     file: &Arc<Path>,
     table: Table,
     columns: &Columns,
     limits: &Limits,
-    visit: &mut dyn FnMut(Document) -> Result<(), E>,
+    visit: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
 ) -> Result<Named, E> {
     let mut records = Records::new(reader, file, table, limits.record_bytes);
     if !records.next()? {
@@ -75,7 +85,9 @@ pub(crate) fn each<E: From<ReadError>>(
     }
     let names: Vec<String> = (0..records.len()).map(|i| records.field(i).to_owned()).collect();
     let roles = Roles::find(&names, columns).map_err(|problem| records.error(problem))?;
-    let mut documents = 0usize;
+    let header = records.line;
+    let mut numbers: Option<Vec<usize>> = None; // columns, where there is none of text
+    let (mut documents, mut bag) = (0usize, Vec::new());
     while records.next()? {
         if records.len() != names.len() {
             let quoting = table != Table::Tab;
@@ -86,20 +98,46 @@ pub(crate) fn each<E: From<ReadError>>(
         let filled = |role: Option<usize>| {
             role.map(|i| records.field(i).trim()).filter(|field| !field.is_empty()).map(str::to_owned)
         };
-        let text = records.field(roles.text).to_owned();
-        visit(Document {
-            id: filled(roles.id).unwrap_or_else(|| documents.to_string()),
-            title: filled(roles.title).unwrap_or_else(|| beginning(&text, TITLE)),
-            label: filled(roles.label),
-            text,
-            file: Arc::clone(file),
-            line: records.line,
-        })?;
+        let (id, label) = (filled(roles.id).unwrap_or_else(|| documents.to_string()), filled(roles.label));
+        if let Some(text) = roles.text {
+            let text = records.field(text).to_owned();
+            let title = filled(roles.title).unwrap_or_else(|| beginning(&text, TITLE));
+            let (file, line) = (Arc::clone(file), records.line);
+            visit(Item::Document(Document { id, title, label, text, file, line }))?;
+            continue;
+        }
+        let numbers = match &mut numbers {
+            Some(numbers) => &*numbers,
+            None => {
+                let found = roles.numbers(&names, |column| records.field(column));
+                let found = found.map_err(|problem| ReadError::new(file, Some(header), problem))?;
+                visit(Item::Vocabulary(found.iter().map(|&column| names[column].clone()).collect()))?;
+                &*numbers.insert(found)
+            }
+        };
+        bag.clear();
+        for (&column, feature) in numbers.iter().zip(0u32..) {
+            let field = records.field(column).trim();
+            match field.parse::<f64>() {
+                Ok(value) if value.is_finite() => bag.extend((value != 0.0).then_some((feature, value))),
+                _ => {
+                    let (column, found) = (names[column].clone(), excerpt(field));
+                    return Err(records.error(Problem::NotANumber { column, found }).into());
+                }
+            }
+        }
+        visit(Item::About { id, label })?;
+        visit(Item::Bag(&bag))?;
     }
     if documents == 0 {
+        roles.text(&names).map_err(|problem| ReadError::new(file, Some(header), problem))?;
         return Err(ReadError::new(file, None, Problem::NoDocuments { skipped: 0 }).into());
     }
-    Ok(roles.listed(&names))
+    let mut named = roles.listed(&names);
+    if let Some(numbers) = numbers {
+        named.push(("counts", format!("{} of numbers", numbers.len())));
+    }
+    Ok(named)
 }
 
 /// The records of a table, each in the same buffers.

@@ -175,7 +175,8 @@ fn a_column_that_is_not_there() {
 fn no_column_that_is_known_to_hold_text() {
     assert_eq!(
         says("a.csv", b"the,first,line is data\nthe,second,too\n"),
-        "~/a.csv, line 1: no column is known to hold text; the columns are `the`, `first`, `line is data`\n\
+        "~/a.csv, line 1: no column is known to hold text, and no two others hold numbers; the \
+         columns are `the`, `first`, `line is data`\n\
          remedy: name the column that holds the text (--text-column); if the first line is data already, put a \
          header line such as `title,text` above it"
     );
@@ -282,7 +283,7 @@ fn more_than_the_limits() {
 
 #[test]
 fn messages_are_one_line_of_plain_characters() {
-    let message = says("a.csv", b"a\x1b[31mb,\"c\nd\"\n1,2\n");
+    let message = says("a.csv", b"a\x1b[31mb,\"c\nd\"\nx,y\n");
     assert_eq!(message.lines().count(), 2, "{message}");
     assert!(!message.contains('\x1b'), "{message}");
 }

@@ -24,6 +24,7 @@ fn counts_with_the_vocabulary_beside_them() {
         features: vec![0, 2, 0, 1],
         counts: vec![4.0, 1.0, 2.0, 0.5],
         names: ["1", "2", "3", "4"].map(str::to_owned).into(),
+        labels: vec![None; 4],
     };
     let (bytes, packed) = (docword.as_bytes(), gzip(docword.as_bytes()));
     let words = gzip(WORDS);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{documents, documents_with, folder, gzip};
-use countgrid_io::{Columns, Format, ReadOptions, Table, read_table};
+use countgrid_io::{Columns, DataSet, Format, ReadOptions, Table, read, read_table};
 use proptest::prelude::*;
 
 fn texts(bytes: &[u8], table: Table) -> Vec<String> {
@@ -170,4 +170,47 @@ fn json_values_of_every_kind() {
     assert_eq!((found[0].text.as_str(), found[0].id.as_str()), ("aé\n", "1.50"));
     assert_eq!((found[0].label.as_deref(), found[0].title.as_str()), (Some("true"), "aé"));
     assert_eq!((found[1].label.as_deref(), found[1].id.as_str(), found[1].line), (Some("x"), "2", 2));
+}
+
+#[test]
+fn a_table_of_numbers_is_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("genes.csv");
+    std::fs::write(&path, "class,id,g1,note,g2,g3\ntumor,a,1.5,x,0,-2\nnormal,b,0,7,1e3,4\n").unwrap();
+    let (data, summary) = read(&path, &ReadOptions::default()).unwrap();
+    let DataSet::Counts(counts) = data else { panic!("counts") };
+    assert_eq!(counts.vocabulary, ["g1", "g2", "g3"]); // `note` does not begin with a number
+    assert_eq!(counts.offsets, [0, 2, 4]);
+    assert_eq!(counts.features, [0, 2, 1, 2]);
+    assert_eq!(counts.counts, [1.5, -2.0, 1000.0, 4.0]);
+    assert_eq!(counts.names, ["a", "b"]);
+    assert_eq!(counts.labels, [Some("tumor".to_owned()), Some("normal".to_owned())]);
+    assert_eq!((summary.documents, summary.labels), (2, 2));
+    assert!(
+        summary.to_string().ends_with("columns: label `class`, id `id`, counts `3 of numbers`"),
+        "{summary}"
+    );
+}
+
+#[test]
+fn a_field_that_is_no_number_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("genes.csv");
+    for field in ["NA", "", "nan", "inf", "1,5"] {
+        std::fs::write(
+            &path,
+            format!("id\tg1\tg2\n1\t1\t2\n2\t3\t{field}\n")
+                .replace(',', ".")
+                .replace('\t', ",")
+                .replace("1.5", "1 5"),
+        )
+        .unwrap();
+        let refused = read(&path, &ReadOptions::default()).unwrap_err();
+        assert_eq!(refused.line(), Some(3), "{field}");
+        assert!(refused.to_string().contains("a number is expected under `g2`"), "{refused}");
+    }
+    // One column of numbers is no bag.
+    std::fs::write(&path, "id,n\nx,1\n").unwrap();
+    let refused = read(&path, &ReadOptions::default()).unwrap_err();
+    assert!(refused.to_string().contains("no column is known to hold text"), "{refused}");
 }

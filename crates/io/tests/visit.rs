@@ -27,6 +27,7 @@ fn visited(path: &Path) -> Result<DataSet, ReadError> {
                 counts.offsets.push(counts.features.len());
                 bags += 1;
                 counts.names.push(bags.to_string());
+                counts.labels.push(None);
             }
             _ => unreachable!(),
         }

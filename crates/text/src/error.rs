@@ -7,6 +7,8 @@ pub enum TextError {
     MaxShare { found: f64 },
     /// No word can be as short as `max_letters` and as long as `min_letters`.
     Letters { min: usize, max: usize },
+    /// Runs of no letters.
+    Ngrams,
     /// More distinct words, or more tokens of one word in the document, than a `u32` counts.
     TooMany { document: usize },
 }
@@ -20,6 +22,7 @@ impl core::fmt::Display for TextError {
             Self::Letters { min, max } => {
                 write!(f, "words of at least {min} and at most {max} characters do not exist")
             }
+            Self::Ngrams => f.write_str("n-grams have at least one letter, not 0"),
             Self::TooMany { document } => {
                 write!(f, "document {document} has more words than can be counted")
             }

@@ -14,6 +14,9 @@
 //! # Ok::<(), countgrid_text::TextError>(())
 //! ```
 //!
+//! [`TextOptions::ngrams`] takes a text for a sequence instead, of nucleotides or amino acids, and its runs of so many
+//! letters for words. [`Levels`] tells which features say most about labels.
+//!
 //! The result depends on the documents and the options alone, never on hashing: the same vocabulary in the
 //! same order on every run and machine, and permuting documents permutes bags. Memory grows with the
 //! distinct words of the collection and of each document, not with its length.
@@ -26,6 +29,7 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod options;
+mod relevance;
 mod select;
 mod tokenizer;
 mod vocabulary;
@@ -35,6 +39,7 @@ pub use crate::{
     counter::{Counter, Selected, Summary},
     error::TextError,
     options::{StopWords, TextOptions},
+    relevance::{Levels, variances},
     select::Selection,
     tokenizer::Tokenizer,
     vocabulary::Vocabulary,

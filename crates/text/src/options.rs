@@ -30,6 +30,9 @@ pub struct TextOptions {
     /// Count all words of one English stem as one (Snowball English, "Porter2"); the vocabulary then shows
     /// the commonest word of each stem. Default: no.
     pub stem: bool,
+    /// Take a text for a sequence of letters, and for its words all runs of so many, which overlap; white space is left
+    /// out, and stop words, stems and the limits of letters do not apply. Default: `None`, text is text.
+    pub ngrams: Option<usize>,
     /// Shortest word, in characters (default 2). One ideograph is a word whatever this says.
     pub min_letters: usize,
     /// Longest word, in characters (default 40): longer ones are encoded data.
@@ -53,6 +56,7 @@ impl Default for TextOptions {
         Self {
             stop_words: StopWords::English,
             stem: false,
+            ngrams: None,
             min_letters: 2,
             max_letters: 40,
             min_count: None,
@@ -79,6 +83,9 @@ impl TextOptions {
     pub(crate) fn check(&self) -> Result<(), TextError> {
         if !(self.max_share > 0.0 && self.max_share <= 1.0) {
             return Err(TextError::MaxShare { found: self.max_share });
+        }
+        if self.ngrams == Some(0) {
+            return Err(TextError::Ngrams);
         }
         if self.min_letters > self.max_letters || self.max_letters == 0 {
             return Err(TextError::Letters { min: self.min_letters, max: self.max_letters });

@@ -26,6 +26,7 @@ pub struct Tokenizer {
     stemmer: Option<Stemmer>,
     min_letters: usize,
     max_letters: usize,
+    ngrams: Option<usize>, // at least 1
 }
 
 impl Tokenizer {
@@ -47,12 +48,16 @@ impl Tokenizer {
             stemmer: options.stem.then(|| Stemmer::create(Algorithm::English)),
             min_letters: options.min_letters,
             max_letters: options.max_letters,
+            ngrams: options.ngrams,
         })
     }
 
-    /// The words of `text` in their order, as they are written but for case: not stemmed.
+    /// The words of `text` in their order, as they are written but for case: not stemmed. With
+    /// [`TextOptions::ngrams`] its runs of letters.
     pub fn tokens<'a>(&'a self, text: &'a str) -> impl Iterator<Item = String> + 'a {
-        text.unicode_words().filter_map(|word| self.token(word))
+        let words = self.ngrams.is_none().then(|| text.unicode_words().filter_map(|word| self.token(word)));
+        let runs = self.ngrams.map(|letters| runs(text, letters));
+        words.into_iter().flatten().chain(runs.into_iter().flatten())
     }
 
     /// What a token is counted as: its stem if stemming is on, else itself.
@@ -60,7 +65,7 @@ impl Tokenizer {
     /// Words with letters outside ASCII are their own stem: English rules do not apply to them.
     pub fn stem<'a>(&self, token: &'a str) -> Cow<'a, str> {
         match &self.stemmer {
-            Some(stemmer) if token.is_ascii() => stemmer.stem(token),
+            Some(stemmer) if token.is_ascii() && self.ngrams.is_none() => stemmer.stem(token),
             _ => Cow::Borrowed(token),
         }
     }
@@ -92,6 +97,14 @@ impl fmt::Debug for Tokenizer {
             .field("max_letters", &self.max_letters)
             .finish()
     }
+}
+
+/// All runs of so many letters (at least 1), in lower case.
+fn runs(text: &str, letters: usize) -> impl Iterator<Item = String> {
+    let letters_of: Vec<char> =
+        text.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).collect();
+    let count = (letters_of.len() + 1).saturating_sub(letters);
+    (0..count).map(move |from| letters_of[from..from + letters].iter().collect())
 }
 
 /// Lower case, straight apostrophes, no invisible format characters.

@@ -103,3 +103,17 @@ fn counting_knows_the_vocabulary_alone() {
     assert_eq!(vocabulary.count("Dog cat bird the dog"), [(0, 2), (1, 1)]);
     assert_eq!(vocabulary.count(""), []);
 }
+
+#[test]
+fn sequences_are_runs_of_letters() {
+    let tokenizer =
+        |letters| Tokenizer::new(&TextOptions { ngrams: Some(letters), ..TextOptions::default() }).unwrap();
+    let runs = |letters, text: &'static str| tokenizer(letters).tokens(text).collect::<Vec<_>>();
+    assert_eq!(runs(3, "acG\n TT"), ["acg", "cgt", "gtt"]);
+    assert_eq!(runs(1, "ab"), ["a", "b"]);
+    assert_eq!(runs(3, "ac"), [""; 0]);
+    assert_eq!(runs(usize::MAX, "ac"), [""; 0]);
+    assert_eq!(runs(2, "the"), ["th", "he"]); // no stop words
+    let refused = Tokenizer::new(&TextOptions { ngrams: Some(0), ..TextOptions::default() }).unwrap_err();
+    assert_eq!(refused, TextError::Ngrams);
+}

@@ -34,6 +34,7 @@ fn embed<T: Stored>(args: &EmbedArgs, model: &Model<T>) -> Result<(), Failure> {
     let input = Input {
         path: Some(&args.path),
         read: &args.read,
+        scaling: model.about.scaling,
         outputs: &outputs,
         entries: true,
         stream: false,

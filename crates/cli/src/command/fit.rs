@@ -68,6 +68,7 @@ fn fit_and_save<T: Stored>(
     let input = Input {
         path: Some(&args.path),
         read: &args.read,
+        scaling: args.numbers.scaling()?,
         outputs: &[&args.output],
         entries: false,
         stream: args.fit.stream,
@@ -114,6 +115,7 @@ pub(crate) fn about<T: Stored>(
         layout: layout.clone(),
         vocabulary: corpus.vocabulary.clone(),
         text,
+        scaling: corpus.scaling,
         fit,
     }
 }

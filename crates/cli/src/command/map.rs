@@ -126,7 +126,8 @@ fn draw<T: Stored>(
 ) -> Result<(), Failure> {
     let outputs: &[&Path] = &[&files.page, &files.model];
     let (path, stream, block_entries) = (args.path.as_deref(), args.fit.stream, args.fit.block_entries);
-    let input = Input { path, read: &args.read, outputs, entries: true, stream, block_entries };
+    let (read, scaling) = (&args.read, args.numbers.scaling()?);
+    let input = Input { path, read, scaling, outputs, entries: true, stream, block_entries };
     let mut corpus = input.select::<T>(&args.words, report)?;
     let layout = &layout_of(&mut corpus, &args.fit, report)?;
     let corpus = &corpus;

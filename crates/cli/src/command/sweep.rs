@@ -1,0 +1,199 @@
+//! `countgrid sweep`: a cross-validation for each of several options, and a picture of them.
+
+use std::{fs, io, path::Path, time::Instant};
+
+use countgrid_io::write_atomically;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    args::{EvaluationArgs, Precision, SweepArgs},
+    evaluation::{Candidate, Data, candidates, trial},
+    failure::Failure,
+    interrupt::Interrupt,
+    model::Stored,
+    picture::{Curve, Picture, Point},
+    report::Report,
+    threads,
+};
+
+pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
+    let (folder, args) = (args.output.as_path(), &args.evaluation);
+    let report = Report::new(args.say.quiet, args.say.json);
+    args.fit.check()?;
+    args.check()?;
+    let candidates = candidates(args)?;
+    fs::create_dir_all(folder).map_err(|error| {
+        Failure::new(format_args!("{}: {error}", folder.display()), "name another folder (--output)")
+    })?;
+    let interrupt = Interrupt::install()?;
+    threads::run(args.fit.threads, || match args.fit.precision {
+        Precision::F32 => sweep::<f32>(args, folder, &candidates, &report, &interrupt),
+        Precision::F64 => sweep::<f64>(args, folder, &candidates, &report, &interrupt),
+    })
+}
+
+/// A result, as results.json has it: an object with the options tried and what came out.
+type Row = Map<String, Value>;
+
+fn sweep<T: Stored>(
+    args: &EvaluationArgs,
+    folder: &Path,
+    candidates: &[Candidate],
+    report: &Report,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let file = folder.join("results.json");
+    let data = Data::<T>::read(args, &[], report)?;
+    let before = known(&file, &protocol(args))?;
+    let mut results: Vec<Row> = Vec::new();
+    for (number, candidate) in candidates.iter().enumerate() {
+        let same = |row: &&Row| row.get("options").and_then(Value::as_str) == Some(&candidate.name());
+        let (row, found) = match before.iter().find(same) {
+            Some(row) => (row.clone(), "computed before"),
+            None => {
+                let began = Instant::now();
+                let quiet = Report::new(true, false);
+                interrupt.begin();
+                let done = trial(&data, std::slice::from_ref(candidate), &candidate.args, &quiet, interrupt)?;
+                if done.interrupted {
+                    report.note("ended early; the same command goes on from here");
+                    break;
+                }
+                let (error, over) = done.standard_error();
+                let mut row: Row = candidate.chosen.iter().map(|(o, v)| (o.clone(), json!(v))).collect();
+                row.insert("options".to_owned(), json!(candidate.name()));
+                row.insert("accuracy".to_owned(), json!(done.confusion.accuracy()));
+                row.insert("standard_error".to_owned(), json!(error));
+                row.insert("over".to_owned(), json!(over));
+                row.insert("predictions".to_owned(), json!(done.confusion.items()));
+                row.insert("seconds".to_owned(), json!(began.elapsed().as_secs_f64()));
+                if let (Some(grid), Some(window)) = (&candidate.args.fit.grid, &candidate.args.fit.window) {
+                    let cells = |sides: &[usize]| sides.iter().map(|&side| side as f64).product::<f64>();
+                    row.insert("axes".to_owned(), json!(grid.0.len()));
+                    row.insert("capacity".to_owned(), json!(cells(&grid.0) / cells(&window.0)));
+                }
+                (row, "")
+            }
+        };
+        let percent = |key: &str| {
+            row.get(key).and_then(Value::as_f64).map_or("none".to_owned(), |x| format!("{:.2}", 100.0 * x))
+        };
+        report.event(
+            "result",
+            format_args!(
+                "{} of {}: {} {} % (standard error {}) {found}",
+                number + 1,
+                candidates.len(),
+                candidate.name(),
+                percent("accuracy"),
+                percent("standard_error"),
+            ),
+            Value::Object(row.clone()),
+        );
+        results.push(row);
+        let _whole = interrupt.writing();
+        write(folder, args, &results)?;
+    }
+    for name in ["results.json", "results.csv", "accuracy.svg", "accuracy.png"] {
+        let path = folder.join(name);
+        if path.exists() {
+            report.event("wrote", path.display(), json!({ "file": path.to_string_lossy() }));
+        }
+    }
+    Ok(())
+}
+
+/// What must be the same for two results to be compared.
+fn protocol(args: &EvaluationArgs) -> Value {
+    let EvaluationArgs { tries: _, say: _, .. } = args;
+    // All options as they were given, but for what is tried and how much is said.
+    let mut plain = args.clone();
+    plain.tries.clear();
+    (plain.say.quiet, plain.say.json) = (false, false);
+    plain.fit.threads = None; // changes no result
+    json!(format!("{plain:?}"))
+}
+
+/// Results of an earlier run with the same options; an error if the file is of another.
+fn known(file: &Path, protocol: &Value) -> Result<Vec<Row>, Failure> {
+    let refuse = |problem: String| {
+        Failure::new(
+            format_args!("{}: {problem}", file.display()),
+            "name another folder (--output), or remove it",
+        )
+    };
+    let text = match fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(refuse(error.to_string())),
+    };
+    let value: Value = serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))?;
+    if value.get("protocol") != Some(protocol) {
+        return Err(refuse("holds results of another sweep, with other options than those tried".to_owned()));
+    }
+    let results = value.get("results").and_then(Value::as_array).cloned().unwrap_or_default();
+    Ok(results
+        .into_iter()
+        .filter_map(|row| if let Value::Object(row) = row { Some(row) } else { None })
+        .collect())
+}
+
+fn write(folder: &Path, args: &EvaluationArgs, results: &[Row]) -> Result<(), Failure> {
+    let all =
+        json!({ "protocol": protocol(args), "data": args.path, "seed": args.fit.seed, "results": results });
+    write_atomically(folder.join("results.json"), |out| {
+        serde_json::to_writer_pretty(&mut *out, &all)?;
+        writeln!(out)
+    })?;
+    let columns: Vec<&String> = results.first().map(|row| row.keys().collect()).unwrap_or_default();
+    write_atomically(folder.join("results.csv"), |out| {
+        let mut csv = csv::Writer::from_writer(out);
+        csv.write_record(columns.iter().map(|name| name.as_str()))?;
+        for row in results {
+            csv.write_record(columns.iter().map(|name| match row.get(*name) {
+                Some(Value::String(text)) => text.clone(),
+                Some(Value::Null) | None => String::new(),
+                Some(value) => value.to_string(),
+            }))?;
+        }
+        csv.flush()
+    })?;
+    let picture = picture(args, results);
+    if picture.curves.is_empty() {
+        return Ok(()); // no grids are compared
+    }
+    write_atomically(folder.join("accuracy.svg"), |out| out.write_all(picture.svg()?.as_bytes()))?;
+    write_atomically(folder.join("accuracy.png"), |out| out.write_all(&picture.png()?))?;
+    Ok(())
+}
+
+/// Accuracy against capacity, a line for each number of axes, and for each of the other options that are tried.
+fn picture(args: &EvaluationArgs, results: &[Row]) -> Picture {
+    let mut curves: Vec<Curve> = Vec::new();
+    for row in results {
+        let number = |key: &str| row.get(key).and_then(Value::as_f64);
+        let (Some(axes), Some(x), Some(y)) = (number("axes"), number("capacity"), number("accuracy")) else {
+            continue;
+        };
+        let others: Vec<_> = args
+            .tries
+            .iter()
+            .filter_map(|tried| tried.split_once('=').map(|(option, _)| option))
+            .filter(|option| !["grid", "window"].contains(option))
+            .filter_map(|option| Some(format!(", {option} {}", row.get(option)?.as_str()?)))
+            .collect();
+        let name = format!("{axes} {}{}", if axes == 1.0 { "axis" } else { "axes" }, others.concat());
+        let point = Point { x, y: 100.0 * y, error: 100.0 * number("standard_error").unwrap_or(0.0) };
+        match curves.iter_mut().find(|curve| curve.name == name) {
+            Some(curve) => curve.points.push(point),
+            None => curves.push(Curve { name, points: vec![point] }),
+        }
+    }
+    curves.iter_mut().for_each(|curve| curve.points.sort_by(|a, b| a.x.total_cmp(&b.x)));
+    Picture {
+        title: args.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+        x: "capacity: cells over cells of a window".to_owned(),
+        y: "accuracy in %, with its standard error".to_owned(),
+        curves,
+    }
+}

@@ -1,0 +1,112 @@
+//! Options to choose among: `--try OPTION=VALUE,VALUE,...`.
+
+use std::ffi::OsString;
+
+use clap::Parser;
+
+use crate::{
+    args::{Cli, Command, EvaluationArgs},
+    failure::Failure,
+};
+
+/// Options that may be tried. What the data are, and how they are split, is not among them.
+const OPTIONS: [&str; 23] = [
+    "anneal",
+    "classifier",
+    "features",
+    "gamma",
+    "grid",
+    "inner-passes",
+    "iterations",
+    "max-share",
+    "max-words",
+    "min-count",
+    "model",
+    "neighbours",
+    "penalty",
+    "pseudocount",
+    "restarts",
+    "schedule",
+    "select",
+    "states",
+    "tolerance",
+    "topics",
+    "window",
+    "batch",
+    "passes",
+];
+
+/// One choice for every option that is tried.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    /// What was chosen: option and value.
+    pub(crate) chosen: Vec<(String, String)>,
+    /// All options.
+    pub(crate) args: EvaluationArgs,
+}
+
+impl Candidate {
+    /// `grid=12x12 window=4x4`; nothing if nothing was to be chosen.
+    pub(crate) fn name(&self) -> String {
+        let parts: Vec<_> = self.chosen.iter().map(|(option, value)| format!("{option}={value}")).collect();
+        parts.join(" ")
+    }
+}
+
+/// Every combination, the last option changing fastest; the options themselves if nothing is tried.
+///
+/// Each is read anew from the command line with its values added, so what is wrong with one is said in the words that
+/// clap has for it.
+pub(crate) fn candidates(args: &EvaluationArgs) -> Result<Vec<Candidate>, Failure> {
+    let mut combinations: Vec<Vec<(String, String)>> = vec![Vec::new()];
+    for tried in &args.tries {
+        let refuse = |problem: String| {
+            let known = OPTIONS.join(", ");
+            Failure::new(problem, format_args!("write --try OPTION=VALUE,VALUE with one of these: {known}"))
+        };
+        let Some((option, values)) = tried.split_once('=') else {
+            return Err(refuse(format!("--try {tried} has no values")));
+        };
+        if !OPTIONS.contains(&option) {
+            return Err(refuse(format!("--try {tried}: `{option}` cannot be tried")));
+        }
+        if combinations.iter().flatten().any(|(other, _)| other == option) {
+            return Err(refuse(format!("--try {tried}: `{option}` is tried twice")));
+        }
+        let with = |combination: &Vec<(String, String)>, value: &str| {
+            [combination.as_slice(), &[(option.to_owned(), value.to_owned())]].concat()
+        };
+        combinations = combinations
+            .iter()
+            .flat_map(|combination| values.split(',').map(|value| with(combination, value)))
+            .collect();
+    }
+    let given: Vec<OsString> = std::env::args_os().collect();
+    combinations.into_iter().map(|chosen| Candidate::of(&given, args, chosen)).collect()
+}
+
+impl Candidate {
+    fn of(given: &[OsString], args: &EvaluationArgs, chosen: Vec<(String, String)>) -> Result<Self, Failure> {
+        if chosen.is_empty() {
+            return Ok(Self { chosen, args: args.clone() });
+        }
+        let end = given.iter().position(|word| word == "--").unwrap_or(given.len());
+        let mut words = given.to_vec();
+        let added = chosen.iter().flat_map(|(option, value)| [format!("--{option}"), value.clone()]);
+        words.splice(end..end, added.map(OsString::from));
+        let refuse = |problem: String| Failure::new(problem, "mend the values of --try");
+        let parsed = Cli::try_parse_from(words).map_err(|error| {
+            let text = error.render().to_string();
+            let first = text.lines().next().unwrap_or_default();
+            refuse(format!("--try: {}", first.trim_start_matches("error: ")))
+        })?;
+        let args = match parsed.command {
+            Command::Crossval(args) => args.evaluation,
+            Command::Sweep(args) => args.evaluation,
+            _ => return Err(refuse("--try belongs to crossval and sweep".to_owned())),
+        };
+        args.fit.check()?;
+        args.check()?;
+        Ok(Self { chosen, args })
+    }
+}

@@ -1,0 +1,255 @@
+//! Ways to tell the label of a document.
+
+use countgrid_classify::{
+    ClassifyError, SupportVectors, SvmOptions, kullback_leibler, lowest, nearest, vote,
+};
+use countgrid_counts::Bags;
+use countgrid_scores::{Similarity, cross, gram};
+
+use crate::{
+    args::{Classifier, EvaluationArgs, Features},
+    evaluation::{
+        data::Fold,
+        features::{Rows, features, fitted, free_energies},
+    },
+    failure::Failure,
+    interrupt::Interrupt,
+    labels::embed,
+    memory::zeros,
+    model::Stored,
+    place::place,
+    store::{Builder, Plan, Store},
+};
+
+/// The label of each test document. One without a known word gets the most frequent label of the training documents,
+/// of equals the first.
+pub(crate) fn predict<T: Stored>(
+    fold: &Fold<T>,
+    args: &EvaluationArgs,
+    interrupt: &Interrupt,
+) -> Result<Vec<usize>, Failure> {
+    let mut found = match (args.classifier, args.features) {
+        (Classifier::Generative, _) => fold.generative(args, interrupt)?,
+        (Classifier::Labels, _) => fold.labels_around(args, interrupt)?,
+        (Classifier::Nearest, None) => fold.nearest_on_the_torus(args, interrupt)?,
+        (Classifier::Nearest, Some(kind)) => fold.nearest_by_features(kind, args, interrupt)?,
+        (Classifier::Svm, kind) => fold.support_vectors(
+            kind.unwrap_or(Features::Spread),
+            |_| Similarity::Intersection,
+            args,
+            interrupt,
+        )?,
+        (Classifier::SvmLinear, kind) => {
+            fold.support_vectors(kind.unwrap_or(Features::Fess), |_| Similarity::Linear, args, interrupt)?
+        }
+        (Classifier::SvmRbf, kind) => {
+            let gamma = |columns: usize| Similarity::Rbf { gamma: args.gamma / columns.max(1) as f64 };
+            fold.support_vectors(kind.unwrap_or(Features::Fess), gamma, args, interrupt)?
+        }
+    };
+    let mut frequency = vec![0usize; fold.classes];
+    fold.labels.iter().for_each(|&label| frequency[label] += 1);
+    let usual = (0..fold.classes).rev().max_by_key(|&class| frequency[class]).unwrap_or(0);
+    fold.test.each(false, |first, block| {
+        for bag in 0..block.len() {
+            if !(block.total(bag) > 0.0) {
+                found[first + bag] = usual;
+            }
+        }
+        Ok::<_, Failure>(())
+    })?;
+    Ok(found)
+}
+
+fn bug(error: ClassifyError) -> Failure {
+    Failure::new(error, "this is a bug worth a report")
+}
+
+impl<T: Stored> Fold<T> {
+    /// A model for each class; the class whose model has the lowest free energy, `-log p(c)`.
+    fn generative(&self, args: &EvaluationArgs, interrupt: &Interrupt) -> Result<Vec<usize>, Failure> {
+        let mut all = Vec::with_capacity(self.classes); // [class][document]
+        for class in 0..self.classes {
+            let own = self.of_class(class)?;
+            // A class may have none: its only documents are held out.
+            all.push(match own.len() {
+                0 => vec![f64::INFINITY; self.test.len()],
+                _ => free_energies(&fitted(&own, args, interrupt)?, &self.test)?,
+            });
+        }
+        let of = |bag: usize| all.iter().map(|all| all[bag]).collect::<Vec<_>>();
+        Ok((0..self.test.len()).map(|bag| lowest(&of(bag), &[]).unwrap_or(0)).collect())
+    }
+
+    fn of_class(&self, class: usize) -> Result<Store<T>, Failure> {
+        let mut builder = Builder::new(self.training.features(), Plan::new(u128::MAX, usize::MAX))?;
+        self.training.each(false, |first, block| {
+            for bag in 0..block.len() {
+                if self.labels.get(first + bag) == Some(&class) {
+                    let entries: Vec<_> = block.entries(bag).collect();
+                    builder.push(&entries)?;
+                }
+            }
+            Ok::<_, Failure>(())
+        })?;
+        builder.finish()
+    }
+
+    /// One grid without labels; the label that is most expected where a document lies.
+    fn labels_around(&self, args: &EvaluationArgs, interrupt: &Interrupt) -> Result<Vec<usize>, Failure> {
+        let histograms = fitted(&self.training, args, interrupt)?;
+        let label_of = |document: usize| self.labels.get(document).copied();
+        let Some(labels) = embed(&histograms, &self.training, self.classes, label_of)? else {
+            return Ok(vec![0; self.test.len()]);
+        };
+        let (mut found, mut shares) = (vec![0; self.test.len()], vec![0.0; self.classes]);
+        let mut refused = None;
+        place(&histograms, &self.test, |bag, _, posterior| {
+            refused = refused.or(labels.read(posterior, &mut shares).err());
+            // The largest share is the lowest negative one.
+            shares.iter_mut().for_each(|share| *share = -*share);
+            found[bag] = lowest(&shares, &[]).unwrap_or(0);
+        })?;
+        refused.map_or(Ok(found), |error| Err(error.into()))
+    }
+
+    /// One grid without labels; the label of the training documents whose windows start nearest on the torus.
+    fn nearest_on_the_torus(
+        &self,
+        args: &EvaluationArgs,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<usize>, Failure> {
+        let histograms = fitted(&self.training, args, interrupt)?;
+        let torus = *histograms.shape().windows().torus();
+        let modes = |bags: &Store<T>| -> Result<Vec<Option<usize>>, Failure> {
+            let mut modes = vec![None; bags.len()];
+            place(&histograms, bags, |bag, tokens, posterior| {
+                modes[bag] = (tokens > 0.0).then(|| posterior.mode());
+            })?;
+            Ok(modes)
+        };
+        let (training, mut near) = (modes(&self.training)?, vec![(0, 0); args.neighbours]);
+        let mut votes = vec![0; self.classes];
+        let mut label = |mode: Option<usize>| {
+            let mode = mode?;
+            let distance = |(item, other): (usize, &Option<usize>)| {
+                Some((item, torus.distance_squared(mode, (*other)?)))
+            };
+            let found = nearest(training.iter().enumerate().filter_map(distance), &mut near);
+            vote(found.iter().filter_map(|&(item, _)| self.labels.get(item).copied()), &mut votes)
+        };
+        Ok(modes(&self.test)?.into_iter().map(|mode| label(mode).unwrap_or(0)).collect())
+    }
+
+    /// Features of training and test documents: of one model without labels, or of one for each class side by side
+    /// where they are terms of a free energy (Perina et al. 2009, Eq. 7).
+    fn rows(
+        &self,
+        kind: Features,
+        args: &EvaluationArgs,
+        interrupt: &Interrupt,
+    ) -> Result<(Rows, Rows), Failure> {
+        if !kind.of_each_class() {
+            let model = fitted(&self.training, args, interrupt)?;
+            return Ok((features(kind, &model, &self.training)?, features(kind, &model, &self.test)?));
+        }
+        let (mut training, mut test) = (Vec::new(), Vec::new());
+        for class in 0..self.classes {
+            let own = self.of_class(class)?;
+            if own.len() > 0 {
+                let model = fitted(&own, args, interrupt)?;
+                training.push(features(kind, &model, &self.training)?);
+                test.push(features(kind, &model, &self.test)?);
+            }
+        }
+        Ok((Rows::beside(&training, self.training.len())?, Rows::beside(&test, self.test.len())?))
+    }
+
+    /// The label of the training documents with the nearest features: by Kullback-Leibler divergence of posteriors,
+    /// by Euclidean distance of standardised terms.
+    fn nearest_by_features(
+        &self,
+        kind: Features,
+        args: &EvaluationArgs,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<usize>, Failure> {
+        let (mut training, mut test) = self.rows(kind, args, interrupt)?;
+        if kind.of_each_class() {
+            Rows::standardise(&mut training, &mut test)?;
+        } else {
+            // A divergence from a posterior that is zero somewhere would be infinite: a hundredth is spread evenly.
+            for rows in [&mut training, &mut test] {
+                let even = 0.01 / rows.columns.max(1) as f64;
+                rows.values.iter_mut().for_each(|x| *x = 0.99 * *x + even);
+            }
+        }
+        let columns = training.columns.max(1);
+        let (mut near, mut votes) = (vec![(0, 0.0); args.neighbours], vec![0; self.classes]);
+        let mut told = Vec::with_capacity(self.test.len());
+        for row in test.values.chunks_exact(columns) {
+            let mut refused = None;
+            let mut distance = |other: &[f64]| match kind.of_each_class() {
+                true => row.iter().zip(other).map(|(x, y)| (x - y) * (x - y)).sum(),
+                false => kullback_leibler(row, other).unwrap_or_else(|error| {
+                    refused = Some(error);
+                    f64::INFINITY
+                }),
+            };
+            let others = training.values.chunks_exact(columns).enumerate();
+            let distances: Vec<_> = others.map(|(item, other)| (item, distance(other))).collect();
+            if let Some(error) = refused {
+                return Err(bug(error));
+            }
+            let found = nearest(distances, &mut near);
+            let labels = found.iter().filter_map(|&(item, _)| self.labels.get(item).copied());
+            told.push(vote(labels, &mut votes).unwrap_or(0));
+        }
+        Ok(told)
+    }
+
+    /// A support vector machine on the similarities of features.
+    fn support_vectors(
+        &self,
+        kind: Features,
+        similarity: impl Fn(usize) -> Similarity<f64>,
+        args: &EvaluationArgs,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<usize>, Failure> {
+        let (mut training, mut test) = self.rows(kind, args, interrupt)?;
+        let (items, columns) = (self.training.len(), training.columns);
+        let similarity = similarity(columns);
+        if similarity != Similarity::Intersection {
+            Rows::standardise(&mut training, &mut test)?;
+        }
+        // Classes of which all documents are held out cannot be found.
+        let mut known: Vec<usize> = self.labels.clone();
+        known.sort_unstable();
+        known.dedup();
+        let labels: Vec<usize> =
+            self.labels.iter().filter_map(|label| known.binary_search(label).ok()).collect();
+        let refused = |error| match similarity {
+            Similarity::Intersection => Failure::new(error, "take --features that are not negative"),
+            _ => Failure::new(error, "take a --gamma above 0"),
+        };
+        let mut matrix = zeros::<f64>(items.saturating_mul(items))?;
+        gram(similarity, columns, &training.values, &mut matrix).map_err(refused)?;
+        let length = SupportVectors::<f64, Vec<f64>>::len(known.len(), items).unwrap_or(usize::MAX);
+        let options = SvmOptions { penalty: args.penalty, ..SvmOptions::default() };
+        let machine = SupportVectors::train(
+            &matrix,
+            &labels,
+            known.len(),
+            &options,
+            zeros(length)?,
+            &mut zeros(items)?,
+        )
+        .map_err(|error| Failure::new(error, "take a --penalty above 0"))?;
+        let (mut similar, mut votes) = (vec![0.0; items], vec![0; known.len()]);
+        let one = |row: &[f64]| -> Result<usize, Failure> {
+            cross(similarity, columns, row, &training.values, &mut similar).map_err(refused)?;
+            let class = machine.predict(&similar, &mut votes).map_err(bug)?;
+            Ok(known.get(class).copied().unwrap_or(0))
+        };
+        test.values.chunks_exact(columns.max(1)).map(one).collect()
+    }
+}

@@ -1,0 +1,138 @@
+//! Fitted models, and the features of documents that they give.
+
+use countgrid_counts::Bags;
+use countgrid_grid::{Grouping, Terms};
+use countgrid_math::Real;
+use countgrid_scores::{Standard, spread_rows, spread_scratch_len};
+
+use crate::{
+    args::{EvaluationArgs, Features},
+    failure::Failure,
+    fit::{Inference, fit},
+    interrupt::Interrupt,
+    layout::Layout,
+    memory::zeros,
+    model::Stored,
+    place::place,
+    report::Report,
+    store::Store,
+};
+
+/// Features `[document][column]`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Rows {
+    pub(crate) columns: usize,
+    pub(crate) values: Vec<f64>,
+}
+
+impl Rows {
+    /// Rows of zeros.
+    pub(crate) fn zeros(rows: usize, columns: usize) -> Result<Self, Failure> {
+        Ok(Self { columns, values: zeros(rows.saturating_mul(columns))? })
+    }
+
+    pub(crate) fn row_mut(&mut self, row: usize) -> &mut [f64] {
+        self.values.chunks_exact_mut(self.columns.max(1)).nth(row).unwrap_or_default()
+    }
+
+    /// The columns of several models, one after the other.
+    pub(crate) fn beside(parts: &[Self], rows: usize) -> Result<Self, Failure> {
+        let mut all = Self::zeros(rows, parts.iter().map(|part| part.columns).sum())?;
+        let mut first = 0;
+        for part in parts {
+            for (row, own) in part.values.chunks_exact(part.columns.max(1)).enumerate() {
+                all.row_mut(row)[first..first + part.columns].copy_from_slice(own);
+            }
+            first += part.columns;
+        }
+        Ok(all)
+    }
+
+    /// Standardises both by the training rows.
+    pub(crate) fn standardise(training: &mut Self, test: &mut Self) -> Result<(), Failure> {
+        if training.columns == 0 {
+            return Ok(());
+        }
+        let refused = |error| Failure::new(error, "take other --features");
+        let standard = Standard::fit(&training.values, zeros(2 * training.columns)?).map_err(refused)?;
+        standard.apply(&mut training.values).map_err(refused)?;
+        standard.apply(&mut test.values).map_err(refused)
+    }
+}
+
+/// Fits a grid to some documents, without a word.
+pub(crate) fn fitted<T: Stored>(
+    bags: &Store<T>,
+    args: &EvaluationArgs,
+    interrupt: &Interrupt,
+) -> Result<Inference<T>, Failure> {
+    let (mut tokens, mut placed) = (0.0, 0);
+    bags.each(false, |_, block| {
+        for bag in 0..block.len() {
+            let total: f64 = block.total(bag);
+            tokens += total;
+            placed += usize::from(total > 0.0);
+        }
+        Ok::<_, Failure>(())
+    })?;
+    let layout = Layout::choose(args.fit.grid.as_ref(), args.fit.window.as_ref(), placed)?;
+    Ok(fit::<T>(bags, tokens, &layout, &args.fit, &Report::new(true, false), interrupt)?.histograms)
+}
+
+/// The free energy `-log p(c)` of each document.
+pub(crate) fn free_energies<T: Stored>(
+    histograms: &Inference<T>,
+    bags: &Store<T>,
+) -> Result<Vec<f64>, Failure> {
+    let mut free_energies = zeros(bags.len())?;
+    place(histograms, bags, |bag, _, posterior| free_energies[bag] = -posterior.log_evidence().to_f64())?;
+    Ok(free_energies)
+}
+
+/// What a grid says of each document.
+pub(crate) fn features<T: Stored>(
+    kind: Features,
+    histograms: &Inference<T>,
+    bags: &Store<T>,
+) -> Result<Rows, Failure> {
+    match kind {
+        Features::Posterior => posteriors(histograms, bags),
+        Features::Spread => {
+            let mut rows = posteriors(histograms, bags)?;
+            let windows = histograms.shape().windows();
+            spread_rows(windows, &mut rows.values, &mut zeros(spread_scratch_len(windows))?)
+                .map_err(|error| Failure::new(error, "this is a bug worth a report"))?;
+            Ok(rows)
+        }
+        Features::Fess => terms(histograms, bags, false),
+        Features::Nfess => terms(histograms, bags, true),
+    }
+}
+
+fn posteriors<T: Stored>(histograms: &Inference<T>, bags: &Store<T>) -> Result<Rows, Failure> {
+    let cells = histograms.shape().cells();
+    let mut rows = Rows::zeros(bags.len(), cells)?;
+    place(histograms, bags, |bag, _, posterior| {
+        posterior.for_each(|cell, q| rows.values[bag * cells + cell] = q.to_f64());
+    })?;
+    Ok(rows)
+}
+
+/// The terms of the free energy by location, of each token if `by_token`.
+fn terms<T: Stored>(histograms: &Inference<T>, bags: &Store<T>, by_token: bool) -> Result<Rows, Failure> {
+    let model = Terms::new(histograms, Grouping::Location);
+    let mut rows = Rows::zeros(bags.len(), model.terms())?;
+    let (mut own, mut scratch) = (zeros::<T>(model.terms())?, zeros::<T>(model.scratch())?);
+    bags.each(false, |first, block| {
+        for bag in 0..block.len() {
+            model.of(&block, bag, &mut own, &mut scratch)?;
+            let total: f64 = block.total(bag);
+            let length = if by_token && total > 0.0 { total } else { 1.0 };
+            for (to, from) in rows.row_mut(first + bag).iter_mut().zip(&own) {
+                *to = Real::to_f64(*from) / length;
+            }
+        }
+        Ok::<_, Failure>(())
+    })?;
+    Ok(rows)
+}

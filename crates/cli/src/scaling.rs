@@ -1,0 +1,131 @@
+//! From measured numbers, such as those of genes, to counts.
+
+use std::{fmt, str::FromStr};
+
+use crate::failure::Failure;
+
+/// What becomes of the numbers of a bag, column by column.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Scale {
+    /// They are counts already.
+    #[default]
+    None,
+    /// `max(x, floor)`.
+    Floor(f64),
+    /// `ln(max(x, floor) / floor)`.
+    Log(f64),
+    /// `x` less the lowest of the bag.
+    Shift,
+}
+
+impl FromStr for Scale {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let floor = |text: &str, least_is_zero| {
+            let floor = text.parse().ok().filter(|&floor: &f64| floor.is_finite());
+            floor
+                .filter(|&floor| floor > 0.0 || (least_is_zero && floor == 0.0))
+                .ok_or_else(|| format!("`{text}` is no floor: take a number above 0, such as 20"))
+        };
+        match text.split_once('=').unwrap_or((text, "")) {
+            ("none", "") => Ok(Self::None),
+            ("shift", "") => Ok(Self::Shift),
+            ("floor", value) => Ok(Self::Floor(floor(value, true)?)),
+            ("log", value) => Ok(Self::Log(floor(value, false)?)),
+            _ => Err(format!("`{text}` is no scale: take none, floor=X, log=X or shift")),
+        }
+    }
+}
+
+impl fmt::Display for Scale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Floor(floor) => write!(f, "floor={floor}"),
+            Self::Log(floor) => write!(f, "log={floor}"),
+            Self::Shift => f.write_str("shift"),
+        }
+    }
+}
+
+/// How bags of numbers are read as bags of counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Scaling {
+    pub(crate) scale: Scale,
+    /// What the counts of a bag then sum to, if not to whatever they do.
+    pub(crate) tokens: Option<f64>,
+}
+
+impl Scaling {
+    /// The bag `(feature, number)` of which absent features are zero, as counts above zero.
+    ///
+    /// Names the feature of a number that is still negative.
+    pub(crate) fn apply(&self, bag: &[(u32, f64)], features: usize) -> Result<Vec<(u32, f64)>, u32> {
+        let each = |f: &dyn Fn(f64) -> f64| -> Vec<(u32, f64)> {
+            let mut row = vec![0.0; features];
+            for &(feature, x) in bag {
+                if let Some(place) = row.get_mut(feature as usize) {
+                    *place = x;
+                }
+            }
+            (0u32..).zip(row).map(|(feature, x)| (feature, f(x))).collect()
+        };
+        let mut counts = match self.scale {
+            Scale::None => bag.to_vec(),
+            Scale::Floor(floor) => each(&|x| x.max(floor)),
+            Scale::Log(floor) => each(&|x| countgrid_math::ln(x.max(floor) / floor)),
+            Scale::Shift => {
+                let none = if bag.len() < features { 0.0 } else { f64::INFINITY };
+                let lowest = bag.iter().fold(none, |lowest, &(_, x)| x.min(lowest));
+                each(&|x| x - lowest)
+            }
+        };
+        if let Some(&(feature, _)) = counts.iter().find(|(_, count)| *count < 0.0) {
+            return Err(feature);
+        }
+        counts.retain(|&(_, count)| count > 0.0);
+        let total: f64 = counts.iter().map(|(_, count)| count).sum();
+        if let Some(tokens) = self.tokens.filter(|_| total > 0.0 && total.is_finite()) {
+            counts.iter_mut().for_each(|(_, count)| *count *= tokens / total);
+        }
+        Ok(counts)
+    }
+
+    /// Says what to do about a negative number.
+    pub(crate) fn refuse(name: &str, bag: usize, word: &str) -> Failure {
+        Failure::new(
+            format_args!("{name}: a negative number for `{word}` in bag {bag}; counts are not negative"),
+            "say what the numbers mean: --scale floor=X, log=X or shift",
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_are_read_and_written() {
+        for text in ["none", "floor=20", "log=0.5", "shift", "floor=0"] {
+            assert_eq!(text.parse::<Scale>().unwrap().to_string(), text);
+        }
+        for text in ["", "log", "log=0", "log=-1", "floor=x", "floor=inf", "shift=1", "ln=2"] {
+            assert!(text.parse::<Scale>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_become_counts() {
+        let bag = [(0, 40.0), (2, -3.0)];
+        let apply = |scale, tokens| Scaling { scale, tokens }.apply(&bag, 3);
+        assert_eq!(apply(Scale::None, None), Err(2));
+        assert_eq!(apply(Scale::Floor(20.0), None), Ok(vec![(0, 40.0), (1, 20.0), (2, 20.0)]));
+        assert_eq!(apply(Scale::Log(20.0), None), Ok(vec![(0, countgrid_math::ln(2.0))]));
+        assert_eq!(apply(Scale::Shift, None), Ok(vec![(0, 43.0), (1, 3.0)]));
+        assert_eq!(apply(Scale::Floor(20.0), Some(8.0)), Ok(vec![(0, 4.0), (1, 2.0), (2, 2.0)]));
+        // Without absent features the lowest is that of those there are.
+        let all = Scaling { scale: Scale::Shift, tokens: None }.apply(&[(0, 5.0), (1, 7.0)], 2);
+        assert_eq!(all, Ok(vec![(1, 2.0)]));
+    }
+}

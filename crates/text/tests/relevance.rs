@@ -1,0 +1,104 @@
+//! Mutual information and mRMR against their definitions on small tables.
+
+use countgrid_text::{Levels, variances};
+use proptest::prelude::*;
+
+type Bags = Vec<Vec<(usize, f64)>>;
+
+/// Few features and items, so that all cases come up; values of any sign.
+fn bags() -> impl Strategy<Value = (usize, Bags, Vec<usize>)> {
+    (1usize..6, 1usize..12).prop_flat_map(|(features, items)| {
+        let value = prop::sample::select(vec![0.0, 0.0, 1.0, 2.5, -3.0]);
+        let row = prop::collection::vec(value, features);
+        let bags = prop::collection::vec(row, items).prop_map(|rows| {
+            let bag = |row: Vec<f64>| row.into_iter().enumerate().filter(|(_, x)| *x != 0.0).collect();
+            rows.into_iter().map(bag).collect::<Bags>()
+        });
+        (Just(features), bags, prop::collection::vec(0usize..3, items))
+    })
+}
+
+/// `H(x) + H(y) - H(x, y)` from frequencies: another formula than the library's.
+fn information(x: &[usize], y: &[usize]) -> f64 {
+    let entropy = |of: &dyn Fn(usize) -> (usize, usize)| {
+        let all: Vec<_> = (0..x.len()).map(of).collect();
+        let mut different = all.clone();
+        different.sort_unstable();
+        different.dedup();
+        let share =
+            |z: &(usize, usize)| all.iter().filter(|other| *other == z).count() as f64 / x.len() as f64;
+        different.iter().map(|z| -share(z) * share(z).ln()).sum::<f64>()
+    };
+    entropy(&|i| (x[i], 0)) + entropy(&|i| (y[i], 0)) - entropy(&|i| (x[i], y[i]))
+}
+
+fn level(bags: &Bags, feature: usize, of: impl Fn(f64) -> usize) -> Vec<usize> {
+    let value = |bag: &Vec<(usize, f64)>| bag.iter().find(|(z, _)| *z == feature).map_or(0.0, |&(_, x)| x);
+    bags.iter().map(|bag| of(value(bag))).collect()
+}
+
+/// At most 3 x 3 terms, each of at most ln 12 and a few roundings.
+const TOLERANCE: f64 = 9.0 * 2.5 * 8.0 * f64::EPSILON;
+
+proptest! {
+    #[test]
+    fn presence_is_as_defined((features, bags, labels) in bags()) {
+        let levels = Levels::presence(features, bags.clone());
+        let found = levels.information(&labels);
+        for (feature, found) in found.iter().enumerate() {
+            let expected = information(&level(&bags, feature, |x| usize::from(x > 0.0)), &labels);
+            prop_assert!((found - expected).abs() <= TOLERANCE, "{found} {expected}");
+        }
+    }
+
+    #[test]
+    fn deviations_are_as_defined((features, bags, labels) in bags()) {
+        let found = Levels::deviations(features, &bags).information(&labels);
+        let variances = variances(features, &bags);
+        for (feature, found) in found.iter().enumerate() {
+            let n = bags.len() as f64;
+            let values: Vec<f64> = bags
+                .iter()
+                .map(|bag| bag.iter().find(|(z, _)| *z == feature).map_or(0.0, |&(_, x)| x))
+                .collect();
+            let mean = values.iter().sum::<f64>() / n;
+            let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
+            prop_assert!((variances[feature] - variance).abs() <= 1e-13 * variance.max(1.0));
+            let half = variance.sqrt() / 2.0;
+            // A value on the edge may fall to either side by a rounding.
+            prop_assume!(values.iter().all(|x| ((x - mean).abs() - half).abs() > 1e-9));
+            let level: Vec<usize> =
+                values.iter().map(|&x| if x < mean - half { 1 } else { 2 * usize::from(x > mean + half) }).collect();
+            let expected = information(&level, &labels);
+            prop_assert!((found - expected).abs() <= TOLERANCE, "{found} {expected}");
+        }
+    }
+
+    /// Each choice has the largest difference among those left, up to rounding.
+    #[test]
+    fn mrmr_is_greedy((features, bags, labels) in bags(), count in 0usize..7) {
+        let chosen = Levels::presence(features, bags.clone()).mrmr(&labels, count);
+        prop_assert_eq!(chosen.len(), count.min(features));
+        let present = |feature| level(&bags, feature, |x| usize::from(x > 0.0));
+        for n in 0..chosen.len() {
+            let value = |feature: usize| {
+                let redundancy: f64 =
+                    chosen[..n].iter().map(|&other| information(&present(feature), &present(other))).sum();
+                information(&present(feature), &labels) - if n > 0 { redundancy / n as f64 } else { 0.0 }
+            };
+            let own = value(chosen[n]);
+            for other in (0..features).filter(|other| !chosen[..=n].contains(other)) {
+                prop_assert!(own >= value(other) - 2.0 * TOLERANCE);
+            }
+        }
+    }
+}
+
+#[test]
+fn items_without_labels_and_features_beyond_the_end_are_left_out() {
+    let levels = Levels::presence(1, vec![vec![(0, 1.0), (5, 1.0)], vec![], vec![(0, 1.0)]]);
+    assert!((levels.information(&[0, 1])[0] - 2f64.ln()).abs() <= TOLERANCE);
+    assert_eq!(levels.information(&[]), [0.0]);
+    assert_eq!(Levels::presence(0, Bags::new()).mrmr(&[], 3), [0usize; 0]);
+    assert_eq!(variances(2, &[]), [0.0, 0.0]);
+}
