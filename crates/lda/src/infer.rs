@@ -13,7 +13,10 @@
 use countgrid_counts::{Bags, Count};
 use countgrid_math::{Kernel, Real, digamma_slice, dispatch, exp, ln, ln_gamma};
 
-use crate::{Inference, LdaError, Shape, lda::row};
+use crate::{
+    Inference, LdaError, Shape,
+    lda::{row, span},
+};
 
 /// One document's scratch.
 pub(crate) struct Document<'a, T> {
@@ -309,7 +312,7 @@ impl<T: Real, B: Bags> Kernel for AddCounts<'_, T, B> {
         let topics = shares.len();
         for (feature, row, count) in source.rows() {
             let Some(place) = feature.checked_sub(first) else { continue };
-            let Some(sums) = table.get_mut(place * topics..(place + 1) * topics) else { return };
+            let Some(sums) = table.get_mut(span(topics, place)) else { return };
             match mass(row, shares) {
                 Some(mass) => {
                     let weight = count / mass;

@@ -1,4 +1,4 @@
-use core::marker::PhantomData;
+use core::{marker::PhantomData, ops::Range};
 
 use countgrid_counts::{Bags, Count};
 use countgrid_em::{Table, Tables, TablesMut};
@@ -120,7 +120,14 @@ impl<T: Real, S: AsRef<[T]>> Lda<T, S> {
 /// One feature's row of a table `[feature][topic]`; empty out of range.
 #[inline(always)]
 pub(crate) fn row<T>(table: &[T], topics: usize, feature: usize) -> &[T] {
-    table.get(feature * topics..(feature + 1) * topics).unwrap_or_default()
+    table.get(span(topics, feature)).unwrap_or_default()
+}
+
+/// Where it lies; out of range, beyond the end of any table.
+#[inline(always)]
+pub(crate) fn span(topics: usize, feature: usize) -> Range<usize> {
+    let start = feature.saturating_mul(topics);
+    start..start.saturating_add(topics)
 }
 
 /// The first of some Dirichlet parameters whose gamma functions, or whose sum, would leave the range of the type.
@@ -197,7 +204,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Lda<T, S> {
             for _ in 0..each {
                 let bag = (unit(rng) * bags.len() as f64) as usize;
                 for (feature, count) in bags.entries(bag) {
-                    if let Some(p) = beta.get_mut(feature * topics + topic) {
+                    if let Some(p) = beta.get_mut(span(topics, feature)).and_then(|row| row.get_mut(topic)) {
                         *p += count.to_real();
                     }
                 }

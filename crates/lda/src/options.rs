@@ -14,8 +14,9 @@ pub struct Inference {
 }
 
 impl Inference {
-    /// As good as the float type gets: for derivatives, which are right at a converged posterior only.
-    pub const CONVERGED: Self = Self { sweeps: 100_000, tolerance: 1e-14 };
+    /// As good as the float type gets, within 10,000 sweeps: for derivatives, which are right at a converged posterior
+    /// only.
+    pub const CONVERGED: Self = Self { sweeps: 10_000, tolerance: 1e-14 };
 
     pub(crate) fn check(self) -> Result<Self, LdaError> {
         if self.sweeps == 0 {

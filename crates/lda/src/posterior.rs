@@ -5,7 +5,7 @@ use crate::{
     Inference, Lda, LdaError,
     error::{long_enough, same_length},
     infer::{AddCounts, Document, Inferred, Source, by_logarithms, mass},
-    lda::parameters_out_of_range,
+    lda::{parameters_out_of_range, row, span},
 };
 
 /// What has been inferred of one document: `q(theta) = Dirichlet(gamma)`, and `phi` for each of its features.
@@ -139,7 +139,7 @@ impl<T: Real, B: Bags> Posterior<'_, T, B> {
     /// [`LdaError::Length`]; [`LdaError::Features`] for a feature that the model does not have.
     pub fn phi(&self, feature: usize, phi: &mut [T]) -> Result<(), LdaError> {
         same_length("phi", self.gamma.len(), phi.len())?;
-        let row = crate::lda::row(self.source.beta, self.gamma.len(), feature);
+        let row = row(self.source.beta, self.gamma.len(), feature);
         if row.is_empty() {
             let expected = self.source.beta.len() / self.gamma.len().max(1);
             return Err(LdaError::Features { expected, found: feature });
@@ -204,7 +204,7 @@ impl<T: Real, B: Bags> Posterior<'_, T, B> {
         gradient.fill(T::zero());
         let topics = self.gamma.len();
         for (feature, row, count) in self.source.rows() {
-            let Some(to) = gradient.get_mut(feature * topics..(feature + 1) * topics) else { continue };
+            let Some(to) = gradient.get_mut(span(topics, feature)) else { continue };
             // phi_wk / beta_wk = x_k / m_w
             let ln_mass = match mass(row, self.shares) {
                 Some(mass) => ln(mass),

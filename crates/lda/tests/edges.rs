@@ -56,6 +56,7 @@ fn inference_is_checked() {
     let other = Bag::new(4, &[3], &[1.0]).unwrap();
     let found = lda.posterior(&other, 0, usual, &mut scratch).err();
     assert_eq!(found, Some(LdaError::Features { expected: 3, found: 4 }));
+    assert!(lda.row(3).is_empty() && lda.row(usize::MAX / 2 + 1).is_empty());
     let posterior = lda.posterior(&bags, 0, usual, &mut scratch).unwrap();
     assert_eq!(posterior.phi(3, &mut [0.0; 2]), Err(LdaError::Features { expected: 3, found: 3 }));
     assert!(posterior.phi(0, &mut [0.0; 3]).is_err() && posterior.proportions(&mut []).is_err());
