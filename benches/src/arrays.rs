@@ -37,3 +37,17 @@ pub fn save_bags(folder: &Path, bags: &CsrBuf<f32>) -> io::Result<()> {
     save(&folder.join("indices.npy"), &[nonzeros], bags.indices().iter().map(|&feature| feature as i32))?;
     save(&folder.join("counts.npy"), &[nonzeros], bags.counts().iter().copied())
 }
+
+/// Reads what [`save_bags`] wrote, of whole counts.
+///
+/// # Errors
+/// Those of the files, and of [`CsrBuf::from_parts`].
+pub fn read_bags(folder: &Path, features: usize) -> Result<CsrBuf<u32>, Box<dyn std::error::Error>> {
+    fn read<T: npyz::Deserialize>(folder: &Path, name: &str) -> io::Result<Vec<T>> {
+        npyz::NpyFile::new(io::BufReader::new(File::open(folder.join(name))?))?.into_vec()
+    }
+    let offsets = read::<i64>(folder, "indptr.npy")?.into_iter().map(|at| at as usize).collect();
+    let indices = read::<i32>(folder, "indices.npy")?.into_iter().map(|feature| feature as u32).collect();
+    let counts = read::<f32>(folder, "counts.npy")?.into_iter().map(|count| count as u32).collect();
+    Ok(CsrBuf::from_parts(features, offsets, indices, counts)?)
+}

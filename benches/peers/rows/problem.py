@@ -22,6 +22,13 @@ def state(ours):
         return load(folder, "pi"), load(folder, "log_h")
 
 
+def topics(ours):
+    """Expected counts of the present topics, `[topic, feature]`."""
+    with tempfile.TemporaryDirectory() as folder:
+        ours.ask("topics", "state", folder)
+        return load(folder, "topics")
+
+
 def sums(ours):
     """Some planes and their window sums, `[feature, row, column]`."""
     with tempfile.TemporaryDirectory() as folder:

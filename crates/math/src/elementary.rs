@@ -13,6 +13,8 @@ pub trait Elementary: Copy {
     fn sqrt(self) -> Self;
     fn ln_gamma(self) -> Self;
     fn digamma(self) -> Self;
+    /// For positive numbers, branch-free.
+    fn positive_digamma(self) -> Self;
     fn trigamma(self) -> Self;
 }
 
@@ -36,6 +38,7 @@ elementary! { f32,
     sqrt: square_root::single;
     ln_gamma: |x| gamma::ln_gamma(f64::from(x)) as f32;
     digamma: |x| gamma::digamma(f64::from(x)) as f32;
+    positive_digamma: gamma::branch_free::f32::digamma;
     trigamma: |x| gamma::trigamma(f64::from(x)) as f32;
 }
 elementary! { f64,
@@ -48,6 +51,7 @@ elementary! { f64,
     sqrt: square_root::double;
     ln_gamma: gamma::ln_gamma;
     digamma: gamma::digamma;
+    positive_digamma: gamma::branch_free::f64::digamma;
     trigamma: gamma::trigamma;
 }
 

@@ -4,6 +4,7 @@
 //! stays small there. On [1, 3] the other factor is a polynomial for each half unit; below 1 and above 3 the
 //! recurrence leads there; from 8 on stands the asymptotic series.
 
+pub(crate) mod branch_free;
 mod tables;
 
 use crate::logarithm::f64::ln_parts;

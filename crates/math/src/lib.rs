@@ -18,7 +18,7 @@
 //! | scalar | [`Real`], sealed: `f32`, `f64` |
 //! | elementary functions | [`exp`], [`exp_m1`], [`ln`], [`ln_1p`], [`sigmoid`], [`softplus`], [`sqrt`] |
 //! | gamma functions | [`ln_gamma`], [`digamma`], [`trigamma`] of positive numbers |
-//! | over slices | [`exp_slice`], [`ln_slice`], [`axpy`], [`scale`], [`softmax`], [`softmax_cut`] |
+//! | over slices | [`exp_slice`], [`ln_slice`], [`digamma_slice`], [`axpy`], [`scale`], [`softmax`], [`softmax_cut`] |
 //! | from slices | [`sum`], [`dot`], [`max`], [`log_sum_exp`], [`sum_xlogx`] |
 //! | own loops | [`dispatch`] compiles a [`Kernel`] for the instruction sets of a [`Level`] |
 //! | memory | `AlignedVec`, with feature `alloc` |
@@ -62,5 +62,5 @@ pub use crate::{
     error::LengthError,
     real::{Floats, FloatsMut, Real},
     reduce::{dot, log_sum_exp, max, softmax, softmax_cut, sum, sum_xlogx},
-    slices::{axpy, exp_slice, ln_slice, scale},
+    slices::{axpy, digamma_slice, exp_slice, ln_slice, scale},
 };

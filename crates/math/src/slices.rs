@@ -1,10 +1,10 @@
 //! Kernels that write slices.
 
 use crate::error::same_length;
-use crate::{Kernel, LengthError, Real, dispatch, exp, ln};
+use crate::{Kernel, LengthError, Real, dispatch, elementary::Elementary, exp, ln};
 
 macro_rules! in_place {
-    ($($(#[$doc:meta])* $name:ident, $kernel:ident, $function:ident;)*) => {
+    ($($(#[$doc:meta])* $name:ident, $kernel:ident, $function:path;)*) => {
         $(struct $kernel<'a, T>(&'a mut [T]);
 
         impl<T: Real> Kernel for $kernel<'_, T> {
@@ -40,6 +40,18 @@ in_place! {
     /// assert_eq!(x, [0.0, f32::NEG_INFINITY]);
     /// ```
     ln_slice, LnSlice, ln;
+    /// `ψ(x)` of every element, in place, for positive elements: many times faster than [`digamma`](crate::digamma),
+    /// with other bits and a looser bound. -∞ at 0, ∞ at ∞, NaN for negative numbers.
+    ///
+    /// # Accuracy
+    /// `|error| ≤ 16 u max(1, |ψ(x)|)` (`f32`, `f64`): absolute where `ψ` is small, next to its zero at 1.4616 too.
+    ///
+    /// ```
+    /// let mut x = [1.0_f64, 2.0];
+    /// countgrid_math::digamma_slice(&mut x);
+    /// assert!((x[1] - x[0] - 1.0).abs() < 1e-15); // ψ(x + 1) = ψ(x) + 1 / x
+    /// ```
+    digamma_slice, DigammaSlice, Elementary::positive_digamma;
 }
 
 struct Axpy<'a, T>(T, &'a [T], &'a mut [T]);

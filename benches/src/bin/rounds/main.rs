@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `draw SEED [bags=N] [features=N] [side=N] [window=N]` | draws the standard corpus, or one of other sizes |
 //! | `dense SEED bags=N features=N [side=N] [window=N]` | draws bags of uniform counts, 0 to 10 |
+//! | `read DIR FEATURES` | reads what `bags` writes |
 //! | `bags DIR` | writes the bags as `indptr.npy`, `indices.npy`, `counts.npy` |
 //! | `start SEED` | a random grid of `side` x `side` cells |
 //! | `run N` | N iterations, with the log evidence per token before each |
@@ -15,6 +16,10 @@
 //! | `time fit SEED N` | N iterations from a random start, with everything that has to be set up |
 //! | `time window_sums`, `time window_sums_1d`, `time copy` | over `[feature][cell]`; the same bytes copied |
 //! | `sums DIR` | writes the first rows of that table and of its sums: `table.npy`, `sums.npy` |
+//! | `topics SEED K` | a random model of K topics |
+//! | `topics run N` | N iterations of it, with the bound per token before each |
+//! | `topics state DIR` | writes the expected counts of its topics, `[topic][feature]`, as `topics.npy` |
+//! | `time topics` | one iteration of it, which is then taken back |
 //! | `bandwidth` | second-level cache: in sequence, and in the E-step's order |
 //! | `memory` | the most memory this process has had, in bytes |
 //! | `machine` | instruction set |
@@ -25,6 +30,7 @@
 mod problem;
 mod session;
 mod table;
+mod topics;
 
 use std::{
     error::Error,

@@ -1,8 +1,8 @@
 //! The bags and the grid that are asked for.
 
-use std::error::Error;
+use std::{error::Error, path::Path};
 
-use countgrid_benches::Corpus;
+use countgrid_benches::{Corpus, arrays::read_bags};
 use countgrid_counts::{Bags, BothWays, CsrBuf};
 use countgrid_grid::Shape;
 use countgrid_torus::{Torus, Windows};
@@ -59,6 +59,12 @@ pub(crate) fn draw(seed: u64, words: &[&str]) -> Result<Problem, Box<dyn Error>>
     let sizes = Sizes::new(words)?;
     let corpus = Corpus { bags: sizes.bags, features: sizes.features, ..Corpus::standard() };
     sizes.problem(corpus.draw(seed))
+}
+
+/// Bags that someone else wrote.
+pub(crate) fn read(folder: &Path, features: usize) -> Result<Problem, Box<dyn Error>> {
+    let sizes = Sizes { features, ..Sizes::new(&[])? };
+    sizes.problem(read_bags(folder, features)?)
 }
 
 /// Uniform counts from 0 to 10: hardly any is zero.

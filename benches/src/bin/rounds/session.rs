@@ -15,13 +15,15 @@ use countgrid_math::{Real, ln_slice};
 use serde_json::{Value, json};
 
 use crate::{
-    problem::{Problem, dense, draw},
+    problem::{Problem, dense, draw, read},
     table::Table,
+    topics::Topics,
 };
 
 type Answer = Result<Value, Box<dyn Error>>;
 
 const NO_BAGS: &str = "no bags: `draw` some first";
+const NO_TOPICS: &str = "no topics: `topics SEED K` starts some";
 const NO_GRID: &str = "no grid: `start` one first";
 
 #[derive(Default)]
@@ -29,6 +31,7 @@ pub(crate) struct Session {
     problem: Option<Problem>,
     fit: Option<Running>,
     table: Option<Table>,
+    topics: Option<Topics>,
 }
 
 /// A fit that goes on from command to command.
@@ -44,6 +47,7 @@ impl Session {
         match *words {
             ["draw", seed, ref sizes @ ..] => self.take(draw(seed.parse()?, sizes)?),
             ["dense", seed, ref sizes @ ..] => self.take(dense(seed.parse()?, sizes)?),
+            ["read", folder, features] => self.take(read(Path::new(folder), features.parse()?)?),
             ["bags", folder] => {
                 save_bags(Path::new(folder), self.problem()?.bags.bags())?;
                 Ok(json!({}))
@@ -76,6 +80,28 @@ impl Session {
                 self.table()?.save(Path::new(folder))?;
                 Ok(json!({}))
             }
+            ["topics", "run", iterations] => {
+                let (problem, topics) = self.topics()?;
+                let mut bounds = Vec::new();
+                for _ in 0..iterations.parse()? {
+                    bounds.push(topics.iterate(&problem.bags)?.0 / problem.tokens);
+                }
+                Ok(json!({ "bounds": bounds }))
+            }
+            ["topics", "state", folder] => {
+                self.topics()?.1.save(Path::new(folder))?;
+                Ok(json!({}))
+            }
+            ["topics", seed, topics] => {
+                self.topics = None; // first, so that no two are in memory
+                self.topics = Some(Topics::start(&self.problem()?.bags, seed.parse()?, topics.parse()?)?);
+                Ok(json!({}))
+            }
+            ["time", "topics"] => {
+                let (problem, topics) = self.topics()?;
+                let (bound, Seconds { wall, cpu }) = topics.time(&problem.bags)?;
+                Ok(json!({ "wall": wall, "cpu": cpu, "bound": bound / problem.tokens }))
+            }
             ["bandwidth"] => self.bandwidth(),
             ["memory"] => Ok(json!({ "peak": peak_memory().ok_or("the system does not tell")? })),
             ["machine"] => Ok(json!({ "level": countgrid_math::level().name() })),
@@ -84,7 +110,7 @@ impl Session {
     }
 
     fn take(&mut self, problem: Problem) -> Answer {
-        (self.fit, self.table) = (None, None);
+        (self.fit, self.table, self.topics) = (None, None, None);
         let answer = json!({
             "bags": problem.bags.len(), "features": problem.bags.features(), "cells": problem.shape.cells(),
             "nonzeros": problem.bags.bags().indices().len(), "tokens": problem.tokens,
@@ -102,6 +128,11 @@ impl Session {
     fn both(&mut self) -> Result<(&Problem, &mut Running), Box<dyn Error>> {
         let problem = self.problem.as_ref().ok_or(NO_BAGS)?;
         Ok((problem, self.fit.as_mut().ok_or(NO_GRID)?))
+    }
+
+    fn topics(&mut self) -> Result<(&Problem, &mut Topics), Box<dyn Error>> {
+        let problem = self.problem.as_ref().ok_or(NO_BAGS)?;
+        Ok((problem, self.topics.as_mut().ok_or(NO_TOPICS)?))
     }
 
     fn table(&mut self) -> Result<&mut Table, Box<dyn Error>> {

@@ -9,6 +9,7 @@
 mod case;
 mod grid;
 mod labels;
+mod lda;
 mod windows;
 
 use std::{collections::BTreeMap, env, fs, io::Write, path::PathBuf};
@@ -20,7 +21,7 @@ use countgrid::math::Real;
 type Run = fn(&Case) -> Result<(), Failure>;
 
 /// The kinds that are implemented.
-const KINDS: [(&str, Run, Run); 9] = [
+const KINDS: [(&str, Run, Run); 12] = [
     ("window_sums", windows::sums::<f64>, windows::sums::<f32>),
     ("torus_distance", windows::distance::<f64>, windows::distance::<f32>),
     ("cg_e_step", grid::e_step::<f64>, grid::e_step::<f32>),
@@ -29,6 +30,9 @@ const KINDS: [(&str, Run, Run); 9] = [
     ("mixture_fit", grid::mixture::<f64>, grid::mixture::<f32>),
     ("cg_classifier", labels::classifier::<f64>, labels::classifier::<f32>),
     ("grid_scores", grid::scores::<f64>, grid::scores::<f32>),
+    ("lda_infer", lda::infer::<f64>, lda::infer::<f32>),
+    ("lda_fit", lda::fit::<f64>, lda::fit::<f32>),
+    ("lda_scores", lda::scores::<f64>, lda::scores::<f32>),
     ("cg_labels", labels::labels::<f64>, labels::labels::<f32>),
 ];
 

@@ -1,0 +1,82 @@
+//! Latent Dirichlet allocation: bags of counts as mixtures of topics.
+//!
+//! A topic is a distribution over `V` features. A document draws proportions `theta` of `K` topics from a Dirichlet
+//! distribution, and each of its tokens a topic from `theta` and a feature from the topic (Blei, Ng & Jordan 2003).
+//! The posterior is approximated by mean field; fitting is variational expectation maximisation: the E-step
+//! infers every document, the M-step moves the topics, with smoothing if asked for, and learns a symmetric `alpha`.
+//!
+//! ```
+//! use countgrid_counts::Dense;
+//! use countgrid_em::{EmOptions, unobserved};
+//! use countgrid_lda::{Concentration, Inference, Lda, Learner, Options, Shape, Statistics};
+//! use rand_chacha::rand_core::SeedableRng;
+//!
+//! let counts = [5u32, 4, 0, 0, 6, 3, 1, 0, 0, 0, 4, 4, 1, 0, 5, 6];
+//! let bags = Dense::new(4, &counts)?;
+//! let shape = Shape::new(2, 4)?;
+//!
+//! // Every table belongs to the caller; with the feature `alloc` these allocate it.
+//! let mut model = Lda::<f64, _>::uniform(shape, 0.5)?;
+//! model.randomize(&mut rand_chacha::ChaCha8Rng::seed_from_u64(1));
+//! let options = Options { smoothing: 0.01, concentration: Concentration::Symmetric, ..Options::default() };
+//! let mut learner = Learner::new(model, options)?;
+//! let mut statistics = Statistics::allocate(shape, 16)?;
+//!
+//! let outcome = EmOptions::default().check()?.fit(&mut learner, &bags, &mut statistics, unobserved)?;
+//! let model = learner.into_lda();
+//! let mut scratch = vec![0.0; shape.posterior_scratch_len()];
+//! let held_out = model.held_out_bound(&bags, Inference::default(), &mut scratch)?;
+//! assert!((held_out.log_likelihood + outcome.free_energy).abs() < 1e-9);
+//! assert!(held_out.perplexity() < 4.0); // better than four equal features
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! # Where things are
+//!
+//! | type | what it is |
+//! |---|---|
+//! | [`Shape`] | how many topics and features |
+//! | [`Lda`] | the parameters: topics `beta` and the Dirichlet parameter `alpha`; all that inference needs, also from flash |
+//! | [`Posterior`] | what is inferred of a document: `gamma`, `phi`, the bound, its derivatives |
+//! | [`Inference`] | when that is good enough |
+//! | [`Statistics`] | expected counts, and the scratch of both steps |
+//! | [`Learner`] | a model that is fitted: both steps, with [`Options`] |
+//! | [`HeldOut`] | perplexity, by the bound or by document completion |
+//! | [`Terms`] | the free energy of a document, in groups of terms: features for classifiers |
+//!
+//! # Features
+//!
+//! * `std` (default): the instruction set is chosen at run time. No result depends on it.
+//! * `alloc`: constructors that own their tables.
+//! * `rayon`: the E-step on all threads of the pool that it is called in. No result depends on it: a document is
+//!   inferred by one thread, and each output is summed by one thread, in one order.
+//!
+//! Without features nothing allocates, and everything runs on a microcontroller.
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
+mod concentration;
+mod error;
+mod infer;
+mod lda;
+mod learner;
+mod options;
+mod parallel;
+mod posterior;
+mod shape;
+mod statistics;
+mod terms;
+
+pub use crate::{
+    error::LdaError,
+    lda::Lda,
+    learner::Learner,
+    options::{Concentration, Inference, Options},
+    posterior::{HeldOut, Posterior},
+    shape::Shape,
+    statistics::Statistics,
+    terms::{Grouping, Terms},
+};
