@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use csv_core::ReadRecordResult;
 
-use crate::columns::{Columns, Named, Roles};
+use crate::columns::{Columns, Named, Roles, TEXT};
 use crate::document::{Document, TITLE, beginning, collected};
 use crate::error::{Problem, ReadError};
 use crate::source::{Limits, Lines};
@@ -57,15 +57,17 @@ pub fn read_table(
     columns: &Columns,
 ) -> Result<Vec<Document>, ReadError> {
     let file = Arc::from(file.as_ref());
-    collected(|visit| each(reader, &file, table, columns, &Limits::default(), visit))
+    collected(|visit| each(reader, &file, table, columns, TEXT, &Limits::default(), visit))
 }
 
-/// Hands over one document after the other; returns the columns they were read from.
+/// Hands over one document after the other; returns the columns they were read from. `known` are usual names of the
+/// text's column.
 pub(crate) fn each<E: From<ReadError>>(
     reader: impl BufRead,
     file: &Arc<Path>,
     table: Table,
     columns: &Columns,
+    known: &str,
     limits: &Limits,
     visit: &mut dyn FnMut(Document) -> Result<(), E>,
 ) -> Result<Named, E> {
@@ -74,7 +76,7 @@ pub(crate) fn each<E: From<ReadError>>(
         return Err(ReadError::new(file, None, Problem::Empty).into());
     }
     let names: Vec<String> = (0..records.len()).map(|i| records.field(i).to_owned()).collect();
-    let roles = Roles::find(&names, columns).map_err(|problem| records.error(problem))?;
+    let roles = Roles::find(&names, columns, known).map_err(|problem| records.error(problem))?;
     let mut documents = 0usize;
     while records.next()? {
         if records.len() != names.len() {
