@@ -1,8 +1,8 @@
 //! Bags of counts in latent spaces: the library crates of the workspace under one name.
 //!
 //! A bag of counts (words of a document, genes of a sample, visual words of an image) is placed in a latent
-//! space: a counting grid, a torus of word distributions on which a bag sits at a window, or mixtures of topics. All
-//! models follow the same three contracts of [`em`].
+//! space: a counting grid, a torus of word distributions on which a bag sits at a window; a mixture of topics; or a path
+//! through the states of a hidden Markov model. All models follow the same three contracts of [`em`].
 //!
 //! ```
 //! use countgrid::torus::{Torus, Windows};
@@ -17,8 +17,9 @@
 //! * `std` (default): the instruction set is chosen at run time. No result depends on it.
 //! * `alloc`: constructors that own their tables.
 //! * `grid` (default): counting grids.
+//! * `hmm` (default): hidden Markov models and Markov chains.
 //! * `lda` (default): latent Dirichlet allocation.
-//! * `scores` (default): similarities of rows as Gram matrices, and standardisation.
+//! * `scores` (default): gradients of models as features, similarities of rows as Gram matrices, and standardisation.
 //! * `classify` (default): neighbours, support vector machines, folds and metrics.
 //! * `rayon`: fitting and placing on all threads. No result depends on it.
 #![no_std]
@@ -30,6 +31,8 @@ pub use countgrid_counts as counts;
 pub use countgrid_em as em;
 #[cfg(feature = "grid")]
 pub use countgrid_grid as grid;
+#[cfg(feature = "hmm")]
+pub use countgrid_hmm as hmm;
 #[cfg(feature = "lda")]
 pub use countgrid_lda as lda;
 pub use countgrid_math as math;

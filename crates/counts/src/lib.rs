@@ -18,7 +18,10 @@
 //! An [`Event`] model says how likely a count is and which sums estimate its parameters: [`Poisson`], [`Zip`]
 //! (zero-inflated Poisson), [`Bernoulli`] and [`Gaussian`] for one count, [`Multinomial`] for a bag.
 //!
-//! Features: `std` (implies `alloc`; no result depends on it), `alloc` (`CsrBuf`, `BothWays`), `fuzzing` (entry points
+//! Where order matters, [`Sequences`] of [`Symbol`]s take the place of bags.
+//!
+//! Features: `std` (implies `alloc`; no result depends on it), `alloc` (`CsrBuf`, `BothWays`,
+//! `SequencesBuf`), `fuzzing` (entry points
 //! for fuzz targets, no public interface).
 //!
 //! On a Cortex-M4F: code and stack of the main operations are in `docs/microcontroller.md` of the repository.
@@ -40,6 +43,9 @@ mod event;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod sequences;
+#[cfg(feature = "alloc")]
+mod sequences_buf;
 mod sparse;
 
 pub use crate::{
@@ -48,7 +54,8 @@ pub use crate::{
     dense::{Dense, DenseEntries},
     error::BagsError,
     event::{Bernoulli, Estimate, Event, EventError, Gaussian, Multinomial, Poisson, Zip},
+    sequences::{Sequence, Sequences, SequencesError, Symbol},
     sparse::{Bag, Csr, SparseEntries},
 };
 #[cfg(feature = "alloc")]
-pub use crate::{both_ways::BothWays, buf::CsrBuf};
+pub use crate::{both_ways::BothWays, buf::CsrBuf, sequences_buf::SequencesBuf};

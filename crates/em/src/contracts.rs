@@ -154,6 +154,76 @@ pub trait FreeEnergy<X: ?Sized> {
     ) -> Result<Self::Scalar, Self::Error>;
 }
 
+/// Which entries of a table are normalised together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Distributions {
+    /// Every row is a distribution.
+    Rows,
+    /// Every column is: a feature-major table of distributions over features.
+    Columns,
+    /// None. In the place of counts stands the derivative of the log-likelihood, whatever the parameters are.
+    None,
+}
+
+/// A model whose parameters are distributions, and how often a datum is expected to have drawn from each entry.
+///
+/// Of a model with an exact posterior the count of an entry, over the entry, is the derivative of `log p(x)` in it: all
+/// that a gradient needs, in whichever coordinates. With a bound that the posterior maximises it is the bound's.
+///
+/// ```
+/// use countgrid_em::{Distributions, ExpectedCounts, Table, TableBuffer, Tables};
+///
+/// /// A die, thrown once.
+/// struct Die(TableBuffer<f64, [Table; 1], [f64; 6]>);
+/// impl Tables for Die {
+///     type Scalar = f64;
+///     fn layout(&self) -> &[Table] {
+///         self.0.layout()
+///     }
+///     fn buffer(&self) -> &[f64] {
+///         self.0.buffer()
+///     }
+/// }
+/// impl ExpectedCounts<usize> for Die {
+///     type Error = &'static str;
+///     const DISTRIBUTIONS: &'static [Distributions] = &[Distributions::Rows];
+///     fn counts_scratch_len(&self, _: &usize) -> usize {
+///         0
+///     }
+///     fn expected_counts(&self, &face: &usize, counts: &mut [f64], _: &mut [f64]) -> Result<f64, &'static str> {
+///         let p = self.buffer().get(face).ok_or("no such face")?;
+///         counts.fill(0.0);
+///         *counts.get_mut(face).ok_or("a count for every face")? = 1.0;
+///         Ok(p.ln())
+///     }
+/// }
+/// let die = Die(TableBuffer::new([Table::new("faces", 1, 6)], [0.1, 0.1, 0.1, 0.1, 0.1, 0.5])?);
+/// let mut counts = [0.0; 6];
+/// assert_eq!(die.expected_counts(&5, &mut counts, &mut [])?, 0.5_f64.ln());
+/// assert_eq!(counts[5] / die.buffer()[5], 2.0); // d ln p / dp = 1 / p
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub trait ExpectedCounts<X: ?Sized>: Tables {
+    /// What can be wrong with a datum or a slice.
+    type Error;
+    /// What is normalised in each table of the layout, in order.
+    const DISTRIBUTIONS: &'static [Distributions];
+
+    /// Elements of scratch that [`ExpectedCounts::expected_counts`] needs.
+    fn counts_scratch_len(&self, datum: &X) -> usize;
+    /// Writes the expected count of every entry, in the order of [`Tables::buffer`] and as long, and returns the
+    /// log-likelihood of the datum, or its bound, in nats. An entry of zero has the count zero.
+    ///
+    /// # Errors
+    /// Slices of another length, a datum of another shape or one that is impossible.
+    fn expected_counts(
+        &self,
+        datum: &X,
+        counts: &mut [Self::Scalar],
+        scratch: &mut [Self::Scalar],
+    ) -> Result<Self::Scalar, Self::Error>;
+}
+
 /// A model whose E-step can be flattened: `q ∝ p(x, s)^β`.
 ///
 /// Called by [`EmPlan::fit_annealed`](crate::EmPlan::fit_annealed) before every E-step.

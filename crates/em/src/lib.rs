@@ -8,7 +8,7 @@
 //! - **Fitting**: [`Fit`] is an E-step that adds statistics and an M-step that reads them. [`EmPlan::fit`] is the
 //!   loop, with [annealing](EmPlan::fit_annealed) and seeded [`Restarts`], and [`Iterations`] the same one step at a
 //!   time; mini-batch by mini-batch there are [`StepwisePlan::fit`] and [`Stepwise`].
-//! - **Free energy**: [`FreeEnergy`], the named terms of a datum.
+//! - **Free energy**: [`FreeEnergy`], the named terms of a datum; beside it [`ExpectedCounts`], from which gradients are.
 //!
 //! ```
 //! use core::convert::Infallible;
@@ -57,7 +57,7 @@ mod tables;
 
 pub use crate::{
     buffer::TableBuffer,
-    contracts::{Anneal, Fit, FreeEnergy, Learn, Table, Tables, TablesMut},
+    contracts::{Anneal, Distributions, ExpectedCounts, Fit, FreeEnergy, Learn, Table, Tables, TablesMut},
     fit::{End, FitError, Outcome, Progress, unobserved},
     iterations::Iterations,
     options::{Annealing, EmOptions, EmPlan, OptionError},

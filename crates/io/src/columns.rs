@@ -17,9 +17,12 @@ pub struct Columns {
 }
 
 // The most telling names first; a column has one role, given in the order text, title, label, id.
-const TEXT: &str = "text body content contents abstract document doc full_text fulltext definition description \
+pub(crate) const TEXT: &str = "text body content contents abstract document doc full_text fulltext definition description \
                     sentence sentences paragraph passage article review comment message post tweet summary quote \
                     question sequence";
+
+/// The names of a column of sequences.
+pub(crate) const SEQUENCE: &str = "sequence seq residues bases dna rna protein symbols";
 const TITLE: &str = "title subject headline heading caption name word term";
 const LABEL: &str =
     "label labels class category categories target topic group newsgroup genre section sentiment tag";
@@ -41,8 +44,8 @@ pub(crate) struct Roles {
 }
 
 impl Roles {
-    /// Gives each role its column.
-    pub(crate) fn find(names: &[String], wanted: &Columns) -> Result<Self, Problem> {
+    /// Gives each role its column; `known` are usual names of the text's.
+    pub(crate) fn find(names: &[String], wanted: &Columns, known: &str) -> Result<Self, Problem> {
         let named = |role: &'static str, name: &Option<String>| match name {
             None => Ok(None),
             Some(name) => position(names, name).map(Some).ok_or_else(|| Problem::NoSuchColumn {
@@ -65,7 +68,7 @@ impl Roles {
             found
         };
         let exact = |column: &str, name: &str| column == name;
-        let text = usual(text, TEXT, exact).or_else(|| usual(None, TEXT, ends_with));
+        let text = usual(text, known, exact).or_else(|| usual(None, known, ends_with));
         let title = usual(title, TITLE, exact);
         let label = usual(label, LABEL, exact);
         let id = usual(id, ID, exact);

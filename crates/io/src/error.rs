@@ -133,6 +133,14 @@ pub enum Problem {
     VocabularyLength { expected: u64, found: u64, header: PathBuf },
     /// An empty line in a vocabulary.
     NoWord,
+    /// A sequence without a symbol.
+    NoSymbols,
+    /// A symbol that the stated alphabet does not have; positions from 1.
+    UnknownSymbol { symbol: char, position: u64, alphabet: String },
+    /// More different symbols than can be numbered.
+    TooManySymbols,
+    /// Symbols before the first header of a FASTA file.
+    NoFastaHeader,
 }
 
 impl fmt::Display for Problem {
@@ -221,6 +229,17 @@ impl fmt::Display for Problem {
                 write!(f, "{found} words, but the header of {} says {expected}", header.display())
             }
             Self::NoWord => f.write_str("an empty line where a word is expected"),
+            Self::NoSymbols => f.write_str("a sequence without a symbol"),
+            Self::UnknownSymbol { symbol, position, alphabet } => write!(
+                f,
+                "`{}` at position {position} of the sequence is not in the alphabet `{}`",
+                excerpt(symbol.encode_utf8(&mut [0; 4])),
+                excerpt(alphabet)
+            ),
+            Self::TooManySymbols => f.write_str("more than 65536 different symbols"),
+            Self::NoFastaHeader => {
+                f.write_str("a line that begins with `>` is expected before the first sequence")
+            }
         }
     }
 }
@@ -295,6 +314,12 @@ impl Problem {
                 f.write_str("name the vocabulary that belongs to the counts (--vocabulary); one word per line")
             }
             Self::NoWord => f.write_str("one word per line, in the order of the word numbers"),
+            Self::NoSymbols => f.write_str("remove the record, or mend it"),
+            Self::UnknownSymbol { .. } => {
+                f.write_str("mend the sequence, or name an alphabet that has this symbol (--alphabet)")
+            }
+            Self::TooManySymbols => f.write_str("check that this is the file you mean: a character is a symbol"),
+            Self::NoFastaHeader => f.write_str("put one there, such as `>name`; or, if each line is a sequence, say so"),
         }
     }
 }

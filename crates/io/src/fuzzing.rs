@@ -10,11 +10,13 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::columns::Columns;
+use crate::alphabet::Alphabet;
+use crate::columns::{Columns, TEXT};
 use crate::document::{Document, collected};
 use crate::docword::{self, Counts};
 use crate::error::{Problem, ReadError};
 use crate::read::Item;
+use crate::sequences::{self, SequenceFormat, SequenceOptions, SequenceSet};
 use crate::source::{Budget, Limits, Source};
 use crate::table::Table;
 use crate::{jsonl, model, table as tables};
@@ -33,7 +35,7 @@ pub fn table(data: &[u8]) -> bool {
     let read = |bytes: &[u8]| {
         let (mut features, mut bags, mut about) = (0, 0, 0);
         let documents = collected(|visit| {
-            tables::each(bytes, &file, table, &Columns::default(), &LIMITS, &mut |item| match item {
+            tables::each(bytes, &file, table, &Columns::default(), TEXT, &LIMITS, &mut |item| match item {
                 Item::Document(document) => visit(document),
                 Item::Vocabulary(columns) => {
                     features = columns.len();
@@ -114,6 +116,49 @@ pub fn jsonl(data: &[u8]) -> bool {
         }
         Err(error) => assert!(matches!(error.problem(), Problem::TooLong { .. }), "{error}"),
     }
+    true
+}
+
+/// Any bytes as sequences; the first says in which format, whether the alphabet is stated and whether case matters.
+///
+/// # Panics
+/// If a promise is broken.
+pub fn sequences(data: &[u8]) -> bool {
+    let Some((&kind, bytes)) = data.split_first() else { return false };
+    let formats = [
+        SequenceFormat::Fasta,
+        SequenceFormat::Lines,
+        SequenceFormat::Table(Table::Comma),
+        SequenceFormat::Table(Table::Tab),
+    ];
+    let stated = if kind & 4 == 0 { Ok(None) } else { Alphabet::new("ACGT").map(Some) };
+    let Ok(alphabet) = stated else { panic!("these are four") };
+    let distinguish_case = kind & 8 != 0;
+    let options =
+        SequenceOptions { alphabet, distinguish_case, limits: LIMITS, ..SequenceOptions::default() };
+    let read = |bytes, format, options: &SequenceOptions| {
+        sequences::collect(bytes, Path::new(FILE), format, options)
+    };
+    let set = match read(bytes, formats[usize::from(kind) % 4], &options) {
+        Ok(set) => set,
+        Err(error) => return refused(&error, bytes),
+    };
+    let SequenceSet { alphabet, offsets, entries, ids, labels, lines: starts } = &set;
+    assert!(entries.len() <= bytes.len(), "memory is bounded by what was read");
+    assert_eq!((offsets.first(), offsets.last()), (Some(&0), Some(&entries.len())));
+    assert!(offsets.is_sorted_by(|a, b| a < b) && offsets.len() > 1);
+    assert_eq!([ids.len(), labels.len(), starts.len()], [offsets.len() - 1; 3]);
+    assert!(entries.iter().all(|&entry| usize::from(entry) < alphabet.len()));
+    assert!(starts.is_sorted_by(|a, b| a < b) && starts.iter().all(|line| (1..=lines(bytes)).contains(line)));
+    // A line for each sequence; the mark keeps one that begins the first of them.
+    let line = |ends: &[usize]| -> String {
+        let own = entries[ends[0]..ends[1]].iter();
+        own.map(|&entry| alphabet.symbols()[usize::from(entry)]).chain(['\n']).collect()
+    };
+    let again = "\u{feff}".to_owned() + &offsets.windows(2).map(line).collect::<String>();
+    let options = SequenceOptions { alphabet: Some(alphabet.clone()), ..SequenceOptions::default() };
+    let found = read(again.as_bytes(), SequenceFormat::Lines, &options);
+    assert!(found.is_ok_and(|found| found.offsets == *offsets && found.entries == *entries));
     true
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use crate::columns::{Columns, Named, Roles};
+use crate::columns::{Columns, Named, Roles, TEXT};
 use crate::document::{Document, TITLE, beginning, collected};
 use crate::error::{Problem, ReadError, excerpt};
 use crate::source::{Limits, Lines};
@@ -65,7 +65,7 @@ pub(crate) fn each<E: From<ReadError>>(
                 let plain = |value: &RawValue| !matches!(kind(value.get()), "an array" | "an object");
                 let names: Vec<String> =
                     object.iter().filter(|(_, value)| plain(value)).map(|(name, _)| name.clone()).collect();
-                let found = Roles::find(&names, columns).map_err(refuse)?;
+                let found = Roles::find(&names, columns, TEXT).map_err(refuse)?;
                 let in_text = found.text(&names).map_err(refuse)?;
                 roles.insert((names, found, in_text))
             }

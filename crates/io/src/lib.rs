@@ -6,6 +6,7 @@
 //!   Cargo has unpacked.
 //! - [`visit`] hands over one document or bag after the other; a [`BlockFile`] keeps bags that are too many for the
 //!   memory.
+//! - [`read_sequences`] reads sequences of symbols: FASTA, a column of a table, or lines.
 //! - [`save`] and [`load`] keep tables and texts in a safetensors file, which Python reads as well.
 //! - [`write_atomically`] writes a file as a whole or not at all; [`check_writable`] asks beforehand.
 //!
@@ -27,6 +28,7 @@
 //! `fuzzing`: the bodies of the fuzz targets. No part of the interface.
 #![forbid(unsafe_code)]
 
+mod alphabet;
 mod atomic;
 mod block_error;
 mod blocks;
@@ -45,9 +47,11 @@ mod model;
 mod model_error;
 mod read;
 mod runs;
+mod sequences;
 mod source;
 mod table;
 
+pub use crate::alphabet::{Alphabet, AlphabetError};
 pub use crate::atomic::{WriteError, check_writable, write_atomically};
 pub use crate::block_error::{BlockError, BlockProblem};
 pub use crate::blocks::{BLOCK_BAGS, BLOCK_ENTRIES, Block, BlockFile, BlockWriter, Scalar};
@@ -61,5 +65,8 @@ pub use crate::jsonl::read_json_lines;
 pub use crate::model::{ModelFile, NamedTable, TableData, load, save};
 pub use crate::model_error::{ModelError, ModelProblem};
 pub use crate::read::{DataSet, Format, Item, ReadOptions, Summary, read, visit};
+pub use crate::sequences::{
+    SequenceFormat, SequenceOptions, SequenceSet, read_sequences, read_sequences_from,
+};
 pub use crate::source::Limits;
 pub use crate::table::{Table, read_table};

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::columns::{Columns, Roles, look_like_names};
+use crate::columns::{Columns, Roles, TEXT, look_like_names};
 use crate::document::Document;
 use crate::docword::{self, Counts};
 use crate::error::{Problem, ReadError};
@@ -306,7 +306,7 @@ fn visit_file<E: From<ReadError>>(
     let ReadOptions { columns, limits, .. } = options;
     match format {
         Format::Table(kind) => {
-            summary.columns = table::each(source.reader(), &file, kind, columns, limits, &mut visit)?;
+            summary.columns = table::each(source.reader(), &file, kind, columns, TEXT, limits, &mut visit)?;
         }
         Format::JsonLines => {
             summary.columns = jsonl::each(source.reader(), &file, columns, limits, &mut |document| {
@@ -372,7 +372,7 @@ fn detect(path: &Path, head: &[u8], columns: &Columns) -> Result<Format, Problem
     for (separator, table) in [('\t', Table::Tab), (',', Table::Comma), (';', Table::Semicolon)] {
         let names: Vec<String> =
             first.split(separator).map(|name| name.trim_matches('"').to_owned()).collect();
-        if names.len() > 1 && look_like_names(&names) && Roles::find(&names, columns).is_ok() {
+        if names.len() > 1 && look_like_names(&names) && Roles::find(&names, columns, TEXT).is_ok() {
             return Ok(Format::Table(table));
         }
     }

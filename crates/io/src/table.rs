@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use csv_core::ReadRecordResult;
 
-use crate::columns::{Columns, Named, Roles};
+use crate::columns::{Columns, Named, Roles, TEXT};
 use crate::document::{Document, TITLE, beginning, collected};
 use crate::error::{Problem, ReadError, excerpt};
 use crate::read::Item;
@@ -58,24 +58,37 @@ pub fn read_table(
     columns: &Columns,
 ) -> Result<Vec<Document>, ReadError> {
     let file = Arc::from(file.as_ref());
-    collected(|visit| {
-        each(reader, &file, table, columns, &Limits::default(), &mut |item| match item {
-            Item::Document(document) => visit(document),
-            Item::Vocabulary(columns) => {
-                Err(ReadError::new(&file, Some(1), Problem::NoTextColumn { columns }))
-            }
-            _ => Ok(()),
-        })
+    collected(|visit| documents(reader, &file, table, columns, TEXT, &Limits::default(), visit))
+}
+
+/// Hands over one document after the other, of a table that has a column for them.
+pub(crate) fn documents<E: From<ReadError>>(
+    reader: impl BufRead,
+    file: &Arc<Path>,
+    table: Table,
+    columns: &Columns,
+    known: &str,
+    limits: &Limits,
+    visit: &mut dyn FnMut(Document) -> Result<(), E>,
+) -> Result<Named, E> {
+    each(reader, file, table, columns, known, limits, &mut |item| match item {
+        Item::Document(document) => visit(document),
+        Item::Vocabulary(columns) => {
+            Err(ReadError::new(file, Some(1), Problem::NoTextColumn { columns }).into())
+        }
+        _ => Ok(()),
     })
 }
 
 /// Hands over one document after the other, or one bag after the other where no column holds text and some hold
-/// numbers; returns the columns they were read from.
+/// numbers; returns the columns they were read from. `known` are
+/// usual names of the text's column.
 pub(crate) fn each<E: From<ReadError>>(
     reader: impl BufRead,
     file: &Arc<Path>,
     table: Table,
     columns: &Columns,
+    known: &str,
     limits: &Limits,
     visit: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
 ) -> Result<Named, E> {
@@ -84,7 +97,7 @@ pub(crate) fn each<E: From<ReadError>>(
         return Err(ReadError::new(file, None, Problem::Empty).into());
     }
     let names: Vec<String> = (0..records.len()).map(|i| records.field(i).to_owned()).collect();
-    let roles = Roles::find(&names, columns).map_err(|problem| records.error(problem))?;
+    let roles = Roles::find(&names, columns, known).map_err(|problem| records.error(problem))?;
     let header = records.line;
     let mut numbers: Option<Vec<usize>> = None; // columns, where there is none of text
     let (mut documents, mut bag) = (0usize, Vec::new());

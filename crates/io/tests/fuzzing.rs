@@ -67,6 +67,11 @@ fn jsonl() {
 }
 
 #[test]
+fn sequences() {
+    replay("sequences", fuzzing::sequences, 20_000);
+}
+
+#[test]
 fn docword() {
     replay("docword", fuzzing::docword, 20_000);
 }

@@ -1,4 +1,6 @@
-//! From features of bags to what classifiers take: similarities of rows, as Gram matrices, and standardisation.
+//! Features for classifiers from any model: gradients of its log-likelihood ([`fisher`], [`top`]) beside the terms of its
+//! free energy, which it writes itself ([`countgrid_em::FreeEnergy`]). And from features to what classifiers take:
+//! similarities of rows, as Gram matrices, and standardisation.
 //!
 //! ```
 //! use countgrid_scores::{Similarity, Standard, gram};
@@ -24,12 +26,14 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod gradient;
 mod similarity;
 mod spreading;
 mod standard;
 
 pub use crate::{
     error::ScoreError,
+    gradient::{FeatureError, Form, fisher, top},
     similarity::{Similarity, cross, gram},
     spreading::{spread_rows, spread_scratch_len},
     standard::Standard,

@@ -8,6 +8,7 @@
 
 mod case;
 mod grid;
+mod hmm;
 mod labels;
 mod lda;
 mod windows;
@@ -21,7 +22,7 @@ use countgrid::math::Real;
 type Run = fn(&Case) -> Result<(), Failure>;
 
 /// The kinds that are implemented.
-const KINDS: [(&str, Run, Run); 12] = [
+const KINDS: [(&str, Run, Run); 16] = [
     ("window_sums", windows::sums::<f64>, windows::sums::<f32>),
     ("torus_distance", windows::distance::<f64>, windows::distance::<f32>),
     ("cg_e_step", grid::e_step::<f64>, grid::e_step::<f32>),
@@ -30,6 +31,10 @@ const KINDS: [(&str, Run, Run); 12] = [
     ("mixture_fit", grid::mixture::<f64>, grid::mixture::<f32>),
     ("cg_classifier", labels::classifier::<f64>, labels::classifier::<f32>),
     ("grid_scores", grid::scores::<f64>, grid::scores::<f32>),
+    ("hmm_infer", hmm::infer::<f64>, hmm::infer::<f32>),
+    ("hmm_fit", hmm::fit::<f64>, hmm::fit::<f32>),
+    ("hmm_scores", hmm::scores::<f64>, hmm::scores::<f32>),
+    ("markov_chain", hmm::chain::<f64>, hmm::chain::<f32>),
     ("lda_infer", lda::infer::<f64>, lda::infer::<f32>),
     ("lda_fit", lda::fit::<f64>, lda::fit::<f32>),
     ("lda_scores", lda::scores::<f64>, lda::scores::<f32>),

@@ -1,0 +1,77 @@
+use countgrid_counts::{Sequence, Symbol};
+use countgrid_math::{Real, dispatch, ln, softmax};
+
+use crate::{
+    Hmm, HmmError,
+    error::{long_enough, same_length},
+    recursions::{Likelihood, Work, emission, product},
+};
+
+impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
+    /// The mean-field posterior `q(s) = Π_n q_n(s_n)`: writes `q` `[position][state]`.
+    ///
+    /// Starts at `q_n ∝ B[·, x_n]` and makes `sweeps` passes over the positions in increasing order, each update the
+    /// best for the others given: the free energy never rises. Probabilities of zero count as [`Real::FLOOR`] in its
+    /// logarithms.
+    ///
+    /// `scratch`: at least [`Shape::scratch_len`](crate::Shape::scratch_len) of the sequence's length.
+    ///
+    /// # Errors
+    /// [`HmmError::Symbols`], [`HmmError::Length`], [`HmmError::Impossible`].
+    /// # Source
+    /// `log q_n(i) = log B_i,x_n + [n = 1] log π_i + Σ_j q_{n-1}(j) log A_ji + Σ_j q_{n+1}(j) log A_ij + const`;
+    /// Perina et al., Free energy score space, NIPS 2009.
+    pub fn mean_field<X: Symbol>(
+        &self,
+        sequence: &Sequence<'_, X>,
+        sweeps: usize,
+        q: &mut [T],
+        scratch: &mut [T],
+    ) -> Result<(), HmmError> {
+        self.same_symbols(sequence.symbols())?;
+        let (shape, positions) = (self.shape(), sequence.len());
+        same_length("q", positions.saturating_mul(shape.states()), q.len())?;
+        // None of the alphas are kept.
+        long_enough("scratch", shape.scratch_len::<T>(0), scratch.len())?;
+        let (states, x) = (shape.states(), sequence.entries());
+        let ((start, trans, emit), padded) = (self.tables(), states.next_multiple_of(2));
+        let mut work = Work::new(shape, scratch, 0);
+        work.prepare(states, trans);
+        let Work { packed, beta, gamma, .. } = &mut work;
+        let kernel = Likelihood { parts: self.tables(), x, rows: packed.rows, row: beta, next: gamma };
+        dispatch(kernel).map_err(|position| HmmError::Impossible { sequence: 0, position })?;
+
+        for p in packed.rows.iter_mut().chain(packed.columns.iter_mut()) {
+            *p = floored_ln(*p); // the padding too, which no state has a part in
+        }
+        for (q, &x) in q.chunks_exact_mut(states).zip(x) {
+            q.iter_mut().zip(emission(emit, states, x)).for_each(|(q, &b)| *q = floored_ln(b));
+            softmax(q);
+        }
+        let last = positions - 1;
+        for n in (0..sweeps).flat_map(|_| 0..positions) {
+            // Neighbours in padded rows, one after the other, and what they give.
+            let mut add = |neighbour: Option<usize>, logs: &[T], q: &mut [T]| {
+                let Some(m) = neighbour else { return };
+                beta.fill(T::zero());
+                beta[..states].copy_from_slice(&q[m * states..(m + 1) * states]);
+                product(&beta[..padded], logs, gamma);
+                let own = &mut q[n * states..(n + 1) * states];
+                own.iter_mut().zip(gamma.iter()).for_each(|(log, &x)| *log += x);
+            };
+            let own = &mut q[n * states..(n + 1) * states];
+            for ((log, &b), &p) in own.iter_mut().zip(emission(emit, states, x[n])).zip(start) {
+                *log = floored_ln(b) + if n == 0 { floored_ln(p) } else { T::zero() };
+            }
+            add(n.checked_sub(1), packed.rows, q);
+            add((n < last).then_some(n + 1), packed.columns, q);
+            softmax(&mut q[n * states..(n + 1) * states]);
+        }
+        Ok(())
+    }
+}
+
+#[inline]
+pub(crate) fn floored_ln<T: Real>(p: T) -> T {
+    ln(if p > T::FLOOR { p } else { T::FLOOR })
+}

@@ -1,0 +1,94 @@
+use countgrid_em::Table;
+use countgrid_math::Real;
+
+use crate::{HmmError, recursions::BLOCK};
+
+/// Numbers of hidden states `S` and of symbols `V`.
+///
+/// ```
+/// use countgrid_hmm::Shape;
+/// const SHAPE: Shape = match Shape::new(4, 20) {
+///     Ok(shape) => shape,
+///     Err(_) => panic!(),
+/// };
+/// static TABLES: [f32; SHAPE.hmm_len()] = [0.0; 4 + 16 + 80];
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    states: usize,  // at least 1
+    symbols: usize, // at least 1; tables and packed tables together are at most isize::MAX bytes
+}
+
+impl Shape {
+    /// The shape of a model of so many states over so many symbols.
+    ///
+    /// # Errors
+    /// [`HmmError::NoStates`], [`HmmError::NoSymbols`], [`HmmError::TooLarge`].
+    pub const fn new(states: usize, symbols: usize) -> Result<Self, HmmError> {
+        if states == 0 {
+            return Err(HmmError::NoStates);
+        }
+        if symbols == 0 {
+            return Err(HmmError::NoSymbols);
+        }
+        // Both packed transition tables, a block of rows and the tables themselves, at most 8 bytes an element;
+        // a row is padded to 16 elements at most.
+        let (states_, symbols_) = (states as u128 + 16, symbols as u128);
+        if states as u128 >= 1 << 62 || symbols as u128 >= 1 << 62 {
+            return Err(HmmError::TooLarge);
+        }
+        match states_.checked_mul(3 * states_ + symbols_ + 64) {
+            Some(elements) if elements <= isize::MAX as u128 / 8 => Ok(Self { states, symbols }),
+            _ => Err(HmmError::TooLarge),
+        }
+    }
+
+    /// Number of hidden states `S`.
+    pub const fn states(&self) -> usize {
+        self.states
+    }
+
+    /// Size of the alphabet `V`.
+    pub const fn symbols(&self) -> usize {
+        self.symbols
+    }
+
+    /// Elements of a [`crate::Hmm`]'s buffer, and of the sums of [`crate::Statistics`]: `S + S² + V S`.
+    pub const fn hmm_len(&self) -> usize {
+        self.states * (1 + self.states + self.symbols)
+    }
+
+    /// Elements of the scratch of everything that looks at a sequence of up to `longest` symbols, whichever it is.
+    /// `usize::MAX` for a sequence that no memory holds.
+    pub const fn scratch_len<T: Real>(&self, longest: usize) -> usize {
+        let width = self.width::<T>();
+        let fixed = 2 * self.packed_len::<T>() + (BLOCK + 2) * width;
+        match longest.checked_mul(width + 1) {
+            Some(positions) => positions.saturating_add(fixed),
+            None => usize::MAX,
+        }
+    }
+
+    /// Elements of the scratch of [`crate::Hmm::log_likelihood`], of sequences of any length.
+    pub const fn likelihood_scratch_len<T: Real>(&self) -> usize {
+        self.packed_len::<T>() + 2 * self.width::<T>()
+    }
+
+    /// States, padded to whole rows of [`Real::LANES`].
+    pub(crate) const fn width<T: Real>(&self) -> usize {
+        self.states.next_multiple_of(T::LANES)
+    }
+
+    /// Elements of a packed transition table: an even number of padded rows.
+    pub(crate) const fn packed_len<T: Real>(&self) -> usize {
+        self.states.next_multiple_of(2) * self.width::<T>()
+    }
+
+    pub(crate) const fn layout(&self) -> [Table; 3] {
+        [
+            Table::new("start", 1, self.states),
+            Table::new("trans", self.states, self.states),
+            Table::new("emit", self.symbols, self.states),
+        ]
+    }
+}
