@@ -193,6 +193,15 @@ pub(crate) struct EvaluationArgs {
     /// How a label is told
     #[arg(long, value_enum, default_value_t = Classifier::Generative)]
     pub(crate) classifier: Classifier,
+    /// What is fitted to documents
+    #[arg(long, value_enum, default_value_t = ModelKind::Grid)]
+    pub(crate) model: ModelKind,
+    /// Topics of --model lda, components of --model mixture
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) topics: usize,
+    /// States of --model hmm
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) states: usize,
     /// What the support vector machine and the nearest neighbours see of a document [default: spread for svm, fess for
     /// svm-rbf and svm-linear, the place on the torus for nearest]
     #[arg(long, value_enum)]
@@ -237,6 +246,25 @@ pub(crate) struct EvaluationArgs {
 }
 
 impl EvaluationArgs {
+    /// Whether the model has the features that the classifier takes.
+    fn known_features(&self) -> bool {
+        let usual = match self.classifier {
+            Classifier::Generative | Classifier::Labels => return true,
+            Classifier::Nearest => self.features,
+            Classifier::Svm => Some(self.features.unwrap_or(Features::Spread)),
+            Classifier::SvmRbf | Classifier::SvmLinear => Some(self.features.unwrap_or(Features::Fess)),
+        };
+        let Some(kind) = usual else { return true };
+        let positive = matches!(kind, Features::Spread | Features::Posterior);
+        let of_model = match kind {
+            Features::Spread => matches!(self.model, ModelKind::Grid | ModelKind::Mixture),
+            Features::Posterior => self.model != ModelKind::Hmm,
+            Features::Fisher => self.model == ModelKind::Hmm,
+            Features::Fess | Features::Nfess => true,
+        };
+        of_model && (positive || self.classifier != Classifier::Svm)
+    }
+
     /// Refuses settings that make no sense, before anything is read.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let refuse = |problem: String, remedy: &str| Err(Failure::new(problem, remedy));
@@ -251,6 +279,31 @@ impl EvaluationArgs {
             Self { neighbours: 0, .. } => {
                 refuse("--neighbours 0 leaves nobody to vote".into(), "take --neighbours of at least 1")
             }
+            Self { topics: 0, model: ModelKind::Lda | ModelKind::Mixture, .. } => {
+                refuse("--topics 0 leaves nothing to fit".into(), "take --topics of at least 1")
+            }
+            Self { states: 0, model: ModelKind::Hmm, .. } => {
+                refuse("--states 0 leaves nothing to fit".into(), "take --states of at least 1")
+            }
+            Self { model: ModelKind::Lda | ModelKind::Hmm, classifier: Classifier::Labels, .. }
+            | Self {
+                model: ModelKind::Lda | ModelKind::Hmm,
+                classifier: Classifier::Nearest,
+                features: None,
+                ..
+            } => refuse(
+                format!("--classifier {} takes places on a grid", self.classifier.name()),
+                "take --model grid, or --features with --classifier nearest",
+            ),
+            _ if !self.known_features() => refuse(
+                format!(
+                    "--model {} has no features for --classifier {}{}",
+                    self.model.name(),
+                    self.classifier.name(),
+                    self.features.map_or_else(String::new, |kind| format!(" --features {}", kind.name()))
+                ),
+                "spread is of grids, posterior of all but hmm, fisher of hmm alone; --classifier svm takes spread or posterior",
+            ),
             Self { inner_folds: 0 | 1, .. } => refuse(
                 format!("--inner-folds {} leaves nothing to choose by", self.inner_folds),
                 "take --inner-folds of at least 2",
@@ -283,23 +336,39 @@ pub(crate) enum Classifier {
     SvmLinear,
 }
 
+/// What is fitted to documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModelKind {
+    /// A counting grid
+    Grid,
+    /// A mixture of distributions over words
+    Mixture,
+    /// Latent Dirichlet allocation
+    Lda,
+    /// A hidden Markov model of the letters of each text, in their order
+    Hmm,
+}
+
 /// What of a fitted model describes a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Features {
     /// The posterior over places, spread over the cells of their windows; of one grid, fitted without labels
     Spread,
-    /// The posterior over places; of one grid, fitted without labels
+    /// The posterior over places, components or topics; of one model, fitted without labels
     Posterior,
-    /// The terms of the free energy by place; of a grid for each label, side by side
+    /// The terms of the free energy (by place, component, topic, or position and state); of a model for each label,
+    /// side by side
     Fess,
     /// The same per token
     Nfess,
+    /// The gradient of the log-likelihood in the logarithms of the parameters; of a model for each label (hmm)
+    Fisher,
 }
 
 impl Features {
     /// Whether there is a model for each class.
     pub(crate) fn of_each_class(self) -> bool {
-        matches!(self, Self::Fess | Self::Nfess)
+        matches!(self, Self::Fess | Self::Nfess | Self::Fisher)
     }
 }
 
@@ -327,7 +396,7 @@ macro_rules! named {
         }
     )*};
 }
-named!(Classifier, Features, Select);
+named!(Classifier, Features, ModelKind, Select);
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading")]

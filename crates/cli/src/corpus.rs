@@ -6,8 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use countgrid_counts::Bags;
-use countgrid_io::{Columns, Document, Item, Limits, ReadOptions, Summary, cargo_docs, visit};
+use countgrid_counts::{Bags, SequencesBuf};
+use countgrid_io::{
+    Columns, Document, Item, Limits, ReadOptions, SequenceOptions, Summary, cargo_docs, read_sequences, visit,
+};
 use countgrid_map::beginning;
 use countgrid_math::Real;
 use countgrid_text::{
@@ -113,12 +115,7 @@ impl Input<'_> {
         let Self { read: args, outputs, .. } = self;
         let limits = Limits::default();
         let options = ReadOptions {
-            columns: Columns {
-                text: args.text_column.clone(),
-                title: args.title_column.clone(),
-                label: args.label_column.clone(),
-                id: args.id_column.clone(),
-            },
+            columns: self.columns(),
             vocabulary: args.vocabulary.clone(),
             ignore: outputs.iter().map(|path| path.to_path_buf()).collect(),
             // What is not held in memory needs no limit.
@@ -215,6 +212,58 @@ impl Input<'_> {
         }
         told(&corpus, report);
         Ok(corpus)
+    }
+
+    /// Sequences of symbols, with how often each has each symbol.
+    pub(crate) fn sequences<T: Real + Storable>(
+        &self,
+        report: &Report,
+    ) -> Result<(Corpus<T>, SequencesBuf<u16>), Failure> {
+        let Some(path) = self.path else {
+            return Err(Failure::new("Cargo's doc comments are no sequences", "name a file of sequences"));
+        };
+        let options = SequenceOptions { columns: self.columns(), ..SequenceOptions::default() };
+        let set = read_sequences(path, &options)?;
+        let vocabulary: Vec<String> = set.alphabet.symbols().iter().copied().map(String::from).collect();
+        let all: Vec<_> = (0u32..).take(vocabulary.len()).map(Some).collect();
+        let mut kept = Kept::new(vocabulary, self.plan())?;
+        let bug = |error| Failure::new(error, "this is a bug worth a report");
+        let mut sequences = SequencesBuf::new(set.alphabet.len());
+        let (mut entries, mut labels, mut symbols) = (Vec::new(), Labelling::default(), 0);
+        for ((ends, id), label) in set.offsets.windows(2).zip(&set.ids).zip(set.labels) {
+            let own = set.entries.get(ends[0]..ends[1]).unwrap_or_default();
+            sequences.push(own.iter().copied()).map_err(bug)?;
+            let mut counts = vec![0u32; all.len()];
+            own.iter().for_each(|&symbol| counts[usize::from(symbol)] += 1);
+            kept.bag(counts.into_iter().enumerate().filter(|&(_, count)| count > 0), &all)?;
+            labels.push(label);
+            let (title, tokens) = (id.clone(), own.len() as f64);
+            entries.push(Entry { id: id.clone(), title, snippet: String::new(), tokens });
+            symbols += own.len();
+        }
+        report.event(
+            "read",
+            format_args!(
+                "{}: {} sequences, {} symbols of the alphabet `{}`",
+                path.display(),
+                thousands(entries.len()),
+                thousands(symbols),
+                set.alphabet
+            ),
+            json!({ "path": path.to_string_lossy(), "documents": entries.len(), "symbols": symbols }),
+        );
+        let corpus = kept.corpus(entries)?;
+        Ok((Corpus { name: name(path), labels: labels.finish(), counted: true, ..corpus }, sequences))
+    }
+
+    /// The columns that were named.
+    fn columns(&self) -> Columns {
+        Columns {
+            text: self.read.text_column.clone(),
+            title: self.read.title_column.clone(),
+            label: self.read.label_column.clone(),
+            id: self.read.id_column.clone(),
+        }
     }
 
     /// Counts keep the vocabulary they come with, as far as it is no larger than asked for.

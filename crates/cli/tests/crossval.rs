@@ -118,7 +118,8 @@ fn features_and_selections_tell_topics_apart() {
     fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
     for args in [
         ["--classifier", "svm-linear", "--features", "fess"],
-        ["--classifier", "svm-rbf", "--features", "nfess"],
+        ["--classifier", "svm-linear", "--features", "nfess"],
+        ["--classifier", "svm-rbf", "--features", "spread"],
         ["--classifier", "nearest", "--features", "posterior"],
         ["--max-words", "12", "--select", "mrmr"],
         ["--max-words", "12", "--select", "information"],
@@ -213,4 +214,72 @@ fn tables_of_numbers_and_sequences_are_bags_too() {
     fs::write(folder.path().join("sequences.csv"), format!("class,sequence\n{sequences}")).unwrap();
     let args = [&["crossval", "sequences.csv", "--ngrams", "3"], &small[..]].concat();
     assert!(stdout(folder.path(), &args).contains("\"accuracy\":1.0"));
+}
+
+#[test]
+fn every_model_tells_topics_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
+    for args in [
+        ["--model", "lda", "--topics", "3", "--classifier", "generative"],
+        ["--model", "lda", "--topics", "3", "--classifier", "svm-linear"],
+        ["--model", "mixture", "--topics", "3", "--classifier", "generative"],
+        ["--model", "mixture", "--topics", "2", "--classifier", "svm-linear"],
+    ] {
+        let said = last(folder.path(), &[&args[..], &["--folds", "3"]].concat());
+        let accuracy = said["accuracy"].as_f64().unwrap();
+        assert!(accuracy > 0.85, "{args:?} {accuracy}"); // chance is a third
+    }
+    let args = ["--model", "lda", "--topics", "3", "--classifier", "nearest", "--features", "posterior"];
+    let said = last(folder.path(), &[&args[..], &["--folds", "3", "--restarts", "5"]].concat());
+    assert!(said["accuracy"].as_f64().unwrap() > 0.85, "{said}");
+}
+
+#[test]
+fn the_order_of_letters_is_told_by_paths() {
+    let folder = tempfile::tempdir().unwrap();
+    // The same letters as often; only their order differs.
+    let rows: String =
+        (0..30)
+            .map(|n| {
+                if n % 2 == 0 {
+                    format!("x,{}\n", "ab".repeat(6))
+                } else {
+                    format!("y,{}\n", "aabb".repeat(3))
+                }
+            })
+            .collect();
+    fs::write(folder.path().join("sequences.csv"), format!("class,sequence\n{rows}")).unwrap();
+    for args in [
+        &["--classifier", "generative"][..],
+        &["--classifier", "svm-rbf", "--features", "fess"],
+        &["--classifier", "svm-linear", "--features", "nfess"],
+        &["--classifier", "svm-linear", "--features", "fisher"],
+        &["--classifier", "nearest", "--features", "nfess"],
+    ] {
+        let command = ["crossval", "sequences.csv", "--model", "hmm", "--states", "2", "--restarts", "3"];
+        let said = stdout(folder.path(), &[&command[..], &["--json", "--folds", "3"], args].concat());
+        assert!(said.contains("\"accuracy\":1.0"), "{args:?} {said}");
+    }
+}
+
+#[test]
+fn models_without_the_features_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
+    for args in [
+        &["--model", "lda", "--classifier", "labels"][..],
+        &["--model", "lda", "--classifier", "nearest"],
+        &["--model", "lda", "--classifier", "svm"],
+        &["--model", "hmm", "--classifier", "svm-rbf", "--features", "posterior"],
+        &["--classifier", "svm-rbf", "--features", "fisher"],
+        &["--classifier", "svm", "--features", "fess"],
+        &["--model", "lda", "--topics", "0"],
+        &["--model", "hmm", "--states", "0"],
+        &["--gamma", "0"],
+        &["--inner-folds", "1"],
+    ] {
+        let refused = run(folder.path(), &[&["crossval", "made.csv"], args].concat());
+        assert_eq!(refused.status.code(), Some(2), "{args:?}");
+    }
 }

@@ -91,7 +91,7 @@ fn tell(
         json!({
             "accuracy": all.accuracy(), "standard_error": error, "over": over, "predictions": all.items(),
             "labels": names, "confusion": rows(all, names), "seconds": seconds, "seed": args.fit.seed,
-            "classifier": args.classifier.name(), "features": args.features.map(|kind| kind.name()),
+            "classifier": args.classifier.name(), "model": args.model.name(), "features": args.features.map(|kind| kind.name()),
             "folds": (!args.leave_one_out).then_some(args.folds), "repeats": args.repeats,
             "neighbours": args.neighbours, "penalty": args.penalty, "gamma": args.gamma,
             "select": args.select.name(), "interrupted": done.interrupted,

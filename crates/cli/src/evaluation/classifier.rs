@@ -10,7 +10,8 @@ use crate::{
     args::{Classifier, EvaluationArgs, Features},
     evaluation::{
         data::Fold,
-        features::{Rows, features, fitted, free_energies},
+        features::{Rows, fitted},
+        models::{Model, Part},
     },
     failure::Failure,
     interrupt::Interrupt,
@@ -18,7 +19,7 @@ use crate::{
     memory::zeros,
     model::Stored,
     place::place,
-    store::{Builder, Plan, Store},
+    store::Store,
 };
 
 /// The label of each test document. One without a known word gets the most frequent label of the training documents,
@@ -50,7 +51,7 @@ pub(crate) fn predict<T: Stored>(
     let mut frequency = vec![0usize; fold.classes];
     fold.labels.iter().for_each(|&label| frequency[label] += 1);
     let usual = (0..fold.classes).rev().max_by_key(|&class| frequency[class]).unwrap_or(0);
-    fold.test.each(false, |first, block| {
+    fold.test.bags.each(false, |first, block| {
         for bag in 0..block.len() {
             if !(block.total(bag) > 0.0) {
                 found[first + bag] = usual;
@@ -74,37 +75,27 @@ impl<T: Stored> Fold<T> {
             // A class may have none: its only documents are held out.
             all.push(match own.len() {
                 0 => vec![f64::INFINITY; self.test.len()],
-                _ => free_energies(&fitted(&own, args, interrupt)?, &self.test)?,
+                _ => Model::fitted(&own, args, interrupt)?.free_energies(&self.test)?,
             });
         }
         let of = |bag: usize| all.iter().map(|all| all[bag]).collect::<Vec<_>>();
         Ok((0..self.test.len()).map(|bag| lowest(&of(bag), &[]).unwrap_or(0)).collect())
     }
 
-    fn of_class(&self, class: usize) -> Result<Store<T>, Failure> {
-        let mut builder = Builder::new(self.training.features(), Plan::new(u128::MAX, usize::MAX))?;
-        self.training.each(false, |first, block| {
-            for bag in 0..block.len() {
-                if self.labels.get(first + bag) == Some(&class) {
-                    let entries: Vec<_> = block.entries(bag).collect();
-                    builder.push(&entries)?;
-                }
-            }
-            Ok::<_, Failure>(())
-        })?;
-        builder.finish()
+    fn of_class(&self, class: usize) -> Result<Part<T>, Failure> {
+        self.training.of(|place| self.labels.get(place) == Some(&class))
     }
 
     /// One grid without labels; the label that is most expected where a document lies.
     fn labels_around(&self, args: &EvaluationArgs, interrupt: &Interrupt) -> Result<Vec<usize>, Failure> {
-        let histograms = fitted(&self.training, args, interrupt)?;
+        let histograms = fitted(&self.training.bags, args, interrupt)?;
         let label_of = |document: usize| self.labels.get(document).copied();
-        let Some(labels) = embed(&histograms, &self.training, self.classes, label_of)? else {
+        let Some(labels) = embed(&histograms, &self.training.bags, self.classes, label_of)? else {
             return Ok(vec![0; self.test.len()]);
         };
         let (mut found, mut shares) = (vec![0; self.test.len()], vec![0.0; self.classes]);
         let mut refused = None;
-        place(&histograms, &self.test, |bag, _, posterior| {
+        place(&histograms, &self.test.bags, |bag, _, posterior| {
             refused = refused.or(labels.read(posterior, &mut shares).err());
             // The largest share is the lowest negative one.
             shares.iter_mut().for_each(|share| *share = -*share);
@@ -119,7 +110,7 @@ impl<T: Stored> Fold<T> {
         args: &EvaluationArgs,
         interrupt: &Interrupt,
     ) -> Result<Vec<usize>, Failure> {
-        let histograms = fitted(&self.training, args, interrupt)?;
+        let histograms = fitted(&self.training.bags, args, interrupt)?;
         let torus = *histograms.shape().windows().torus();
         let modes = |bags: &Store<T>| -> Result<Vec<Option<usize>>, Failure> {
             let mut modes = vec![None; bags.len()];
@@ -128,7 +119,7 @@ impl<T: Stored> Fold<T> {
             })?;
             Ok(modes)
         };
-        let (training, mut near) = (modes(&self.training)?, vec![(0, 0); args.neighbours]);
+        let (training, mut near) = (modes(&self.training.bags)?, vec![(0, 0); args.neighbours]);
         let mut votes = vec![0; self.classes];
         let mut label = |mode: Option<usize>| {
             let mode = mode?;
@@ -138,7 +129,7 @@ impl<T: Stored> Fold<T> {
             let found = nearest(training.iter().enumerate().filter_map(distance), &mut near);
             vote(found.iter().filter_map(|&(item, _)| self.labels.get(item).copied()), &mut votes)
         };
-        Ok(modes(&self.test)?.into_iter().map(|mode| label(mode).unwrap_or(0)).collect())
+        Ok(modes(&self.test.bags)?.into_iter().map(|mode| label(mode).unwrap_or(0)).collect())
     }
 
     /// Features of training and test documents: of one model without labels, or of one for each class side by side
@@ -150,16 +141,16 @@ impl<T: Stored> Fold<T> {
         interrupt: &Interrupt,
     ) -> Result<(Rows, Rows), Failure> {
         if !kind.of_each_class() {
-            let model = fitted(&self.training, args, interrupt)?;
-            return Ok((features(kind, &model, &self.training)?, features(kind, &model, &self.test)?));
+            let model = Model::fitted(&self.training, args, interrupt)?;
+            return Ok((model.features(kind, &self.training)?, model.features(kind, &self.test)?));
         }
         let (mut training, mut test) = (Vec::new(), Vec::new());
         for class in 0..self.classes {
             let own = self.of_class(class)?;
             if own.len() > 0 {
-                let model = fitted(&own, args, interrupt)?;
-                training.push(features(kind, &model, &self.training)?);
-                test.push(features(kind, &model, &self.test)?);
+                let model = Model::fitted(&own, args, interrupt)?;
+                training.push(model.features(kind, &self.training)?);
+                test.push(model.features(kind, &self.test)?);
             }
         }
         Ok((Rows::beside(&training, self.training.len())?, Rows::beside(&test, self.test.len())?))

@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
-use countgrid_counts::{Bags, CsrBuf};
+use countgrid_counts::{Bags, CsrBuf, SequencesBuf};
 use countgrid_io::BLOCK_ENTRIES;
 use countgrid_text::{Levels, Selection, TextOptions, variances};
 
 use crate::{
-    args::{EvaluationArgs, Select, WordArgs},
+    args::{EvaluationArgs, ModelKind, Select, WordArgs},
     corpus::{Corpus, Input, text_options},
+    evaluation::models::Part,
     failure::Failure,
     model::Stored,
     report::Report,
-    store::{Builder, Plan, Store},
+    store::{Builder, Plan},
 };
 
 /// Labelled documents, over all words that there are.
@@ -20,6 +21,7 @@ pub(crate) struct Data<T> {
     pub(crate) corpus: Corpus<T>,
     bags: CsrBuf<T>,
     items: Vec<Item>,
+    sequences: Option<SequencesBuf<u16>>, // of the documents, for models that know an order
 }
 
 /// A document that has a label.
@@ -31,9 +33,9 @@ struct Item {
 
 /// Documents with labels to learn from, and documents whose labels are to be told.
 pub(crate) struct Fold<T> {
-    pub(crate) training: Store<T>,
+    pub(crate) training: Part<T>,
     pub(crate) labels: Vec<usize>, // of the training documents, below `classes`
-    pub(crate) test: Store<T>,
+    pub(crate) test: Part<T>,
     pub(crate) classes: usize,
 }
 
@@ -58,7 +60,13 @@ impl<T: Stored> Data<T> {
             stem: args.words.stem,
             ngrams: args.words.ngrams,
         };
-        let corpus = input.select::<T>(&every, report)?;
+        let (corpus, sequences) = match args.model {
+            ModelKind::Hmm => {
+                let (corpus, sequences) = input.sequences::<T>(report)?;
+                (corpus, Some(sequences))
+            }
+            _ => (input.select::<T>(&every, report)?, None),
+        };
         let refuse = |error| Failure::new(error, "this is a bug worth a report");
         let mut bags = CsrBuf::new(corpus.vocabulary.len()).map_err(refuse)?;
         corpus.bags.each(false, |_, block| {
@@ -77,7 +85,7 @@ impl<T: Stored> Data<T> {
                 ),
                 "name the column with --label-column, or take a folder with a subfolder for each label",
             )),
-            _ => Ok(Self { corpus, bags, items }),
+            _ => Ok(Self { corpus, bags, items, sequences }),
         }
     }
 
@@ -112,11 +120,11 @@ impl<T: Stored> Data<T> {
         let kept = self.selected(training, args)?;
         let mut feature_of = vec![None; self.bags.features()];
         kept.iter().enumerate().for_each(|(new, &old)| feature_of[old] = Some(new));
-        let store = |items: &[usize]| self.store(items, &feature_of, kept.len());
+        let part = |items: &[usize]| self.part(items, &feature_of, kept.len());
         Ok(Fold {
-            training: store(training)?,
+            training: part(training)?,
             labels: training.iter().map(|&item| self.items[item].label).collect(),
-            test: store(test)?,
+            test: part(test)?,
             classes: self.names().len(),
         })
     }
@@ -182,12 +190,12 @@ impl<T: Stored> Data<T> {
         }
     }
 
-    fn store(
+    fn part(
         &self,
         items: &[usize],
         feature_of: &[Option<usize>],
         features: usize,
-    ) -> Result<Store<T>, Failure> {
+    ) -> Result<Part<T>, Failure> {
         let mut builder = Builder::new(features, Plan::new(u128::MAX, BLOCK_ENTRIES))?;
         for &item in items {
             let entries = self.bags.entries(self.items[item].document);
@@ -196,7 +204,19 @@ impl<T: Stored> Data<T> {
             bag.sort_unstable_by_key(|&(feature, _)| feature);
             builder.push(&bag)?;
         }
-        builder.finish()
+        let sequences = match &self.sequences {
+            Some(all) => {
+                let mut own = SequencesBuf::new(all.as_view().symbols());
+                for sequence in items.iter().filter_map(|&item| all.as_view().get(self.items[item].document))
+                {
+                    own.push(sequence.entries().iter().copied())
+                        .map_err(|error| Failure::new(error, "this is a bug worth a report"))?;
+                }
+                Some(own)
+            }
+            None => None,
+        };
+        Ok(Part { bags: builder.finish()?, sequences })
     }
 }
 

@@ -6,11 +6,11 @@ use countgrid_math::Real;
 use countgrid_scores::{Standard, spread_rows, spread_scratch_len};
 
 use crate::{
-    args::{EvaluationArgs, Features},
+    args::{EvaluationArgs, Features, ModelKind},
     failure::Failure,
     fit::{Inference, fit},
     interrupt::Interrupt,
-    layout::Layout,
+    layout::{Layout, Sides},
     memory::zeros,
     model::Stored,
     place::place,
@@ -75,6 +75,17 @@ pub(crate) fn fitted<T: Stored>(
         }
         Ok::<_, Failure>(())
     })?;
+    if args.model == ModelKind::Mixture {
+        // A mixture is a grid whose windows are single cells, with weights.
+        let sides = |side| Sides(vec![side]);
+        let mut options = args.fit.clone();
+        (options.grid, options.window, options.learn_prior) =
+            (Some(sides(args.topics)), Some(sides(1)), true);
+        let layout = Layout::choose(options.grid.as_ref(), options.window.as_ref(), placed)?;
+        return Ok(
+            fit::<T>(bags, tokens, &layout, &options, &Report::new(true, false), interrupt)?.histograms
+        );
+    }
     let layout = Layout::choose(args.fit.grid.as_ref(), args.fit.window.as_ref(), placed)?;
     Ok(fit::<T>(bags, tokens, &layout, &args.fit, &Report::new(true, false), interrupt)?.histograms)
 }
@@ -104,8 +115,9 @@ pub(crate) fn features<T: Stored>(
                 .map_err(|error| Failure::new(error, "this is a bug worth a report"))?;
             Ok(rows)
         }
-        Features::Fess => terms(histograms, bags, false),
         Features::Nfess => terms(histograms, bags, true),
+        // Others are refused with the options.
+        _ => terms(histograms, bags, false),
     }
 }
 

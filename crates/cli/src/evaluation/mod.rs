@@ -4,6 +4,9 @@ mod candidates;
 mod classifier;
 mod data;
 mod features;
+mod models;
+mod paths;
+mod topics;
 mod trial;
 
 pub(crate) use self::{

@@ -1,0 +1,102 @@
+//! Any of the models, fitted to a part of the data.
+
+use countgrid_counts::{Bags, SequencesBuf};
+
+use crate::{
+    args::{EvaluationArgs, Features, ModelKind},
+    evaluation::{
+        features::{self, Rows},
+        paths::{self, Paths},
+        topics::{self, Topics},
+    },
+    failure::Failure,
+    fit::Inference,
+    interrupt::Interrupt,
+    model::Stored,
+    store::{Builder, Plan, Store},
+};
+
+/// Documents as each model takes them.
+pub(crate) struct Part<T> {
+    pub(crate) bags: Store<T>,
+    /// Of symbols, for models that know an order.
+    pub(crate) sequences: Option<SequencesBuf<u16>>,
+}
+
+impl<T: Stored> Part<T> {
+    pub(crate) fn len(&self) -> usize {
+        self.bags.len()
+    }
+
+    /// Those that `keep` says, in their order.
+    pub(crate) fn of(&self, keep: impl Fn(usize) -> bool) -> Result<Self, Failure> {
+        let mut builder = Builder::new(self.bags.features(), Plan::new(u128::MAX, usize::MAX))?;
+        self.bags.each(false, |first, block| {
+            for bag in (0..block.len()).filter(|bag| keep(first + bag)) {
+                let entries: Vec<_> = block.entries(bag).collect();
+                builder.push(&entries)?;
+            }
+            Ok::<_, Failure>(())
+        })?;
+        let sequences = match &self.sequences {
+            Some(all) => {
+                let mut own = SequencesBuf::new(all.as_view().symbols());
+                for (_, sequence) in all.as_view().iter().enumerate().filter(|(place, _)| keep(*place)) {
+                    own.push(sequence.entries().iter().copied())
+                        .map_err(|error| Failure::new(error, "this is a bug worth a report"))?;
+                }
+                Some(own)
+            }
+            None => None,
+        };
+        Ok(Self { bags: builder.finish()?, sequences })
+    }
+
+    fn sequences(&self) -> Result<&SequencesBuf<u16>, Failure> {
+        self.sequences
+            .as_ref()
+            .ok_or_else(|| Failure::new("there are no sequences", "this is a bug worth a report"))
+    }
+}
+
+/// A fitted model.
+pub(crate) enum Model<T> {
+    Grid(Box<Inference<T>>),
+    Topics(Topics),
+    Paths(Paths),
+}
+
+impl<T: Stored> Model<T> {
+    /// Fits to some documents, without a word.
+    pub(crate) fn fitted(
+        part: &Part<T>,
+        args: &EvaluationArgs,
+        interrupt: &Interrupt,
+    ) -> Result<Self, Failure> {
+        Ok(match args.model {
+            ModelKind::Grid | ModelKind::Mixture => {
+                Self::Grid(Box::new(features::fitted(&part.bags, args, interrupt)?))
+            }
+            ModelKind::Lda => Self::Topics(topics::fitted(&part.bags, args)?),
+            ModelKind::Hmm => Self::Paths(paths::fitted(part.sequences()?, args)?),
+        })
+    }
+
+    /// The free energy of each document: `-log p` with an exact posterior, else more.
+    pub(crate) fn free_energies(&self, part: &Part<T>) -> Result<Vec<f64>, Failure> {
+        match self {
+            Self::Grid(model) => features::free_energies(model, &part.bags),
+            Self::Topics(model) => topics::free_energies(model, &part.bags),
+            Self::Paths(model) => paths::free_energies(model, part.sequences()?),
+        }
+    }
+
+    /// What the model says of each document.
+    pub(crate) fn features(&self, kind: Features, part: &Part<T>) -> Result<Rows, Failure> {
+        match self {
+            Self::Grid(model) => features::features(kind, model, &part.bags),
+            Self::Topics(model) => topics::features(kind, model, &part.bags),
+            Self::Paths(model) => paths::features(kind, model, part.sequences()?),
+        }
+    }
+}
