@@ -227,6 +227,9 @@ pub(crate) struct EvaluationArgs {
     /// Which words stay where there are more than --max-words, by the training part alone
     #[arg(long, value_enum, default_value_t = Select::Pairs)]
     pub(crate) select: Select,
+    /// Labels are numbers, told by the mean of those around on one grid; how they correlate with the true ones is reported
+    #[arg(long)]
+    pub(crate) numeric: bool,
     /// Values of an option to choose among, such as --try grid=8x8,16x16; with several all combinations
     #[arg(long = "try", value_name = "OPTION=VALUE,...")]
     pub(crate) tries: Vec<String>,
@@ -295,6 +298,12 @@ impl EvaluationArgs {
                 format!("--classifier {} takes places on a grid", self.classifier.name()),
                 "take --model grid, or --features with --classifier nearest",
             ),
+            Self { numeric: true, .. } if self.classifier != Classifier::Labels || !self.tries.is_empty() => {
+                refuse(
+                    "--numeric labels are told by --classifier labels alone, and without --try".into(),
+                    "add --classifier labels",
+                )
+            }
             _ if !self.known_features() => refuse(
                 format!(
                     "--model {} has no features for --classifier {}{}",

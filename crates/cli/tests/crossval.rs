@@ -283,3 +283,54 @@ fn models_without_the_features_are_refused() {
         assert_eq!(refused.status.code(), Some(2), "{args:?}");
     }
 }
+
+#[test]
+fn labels_that_are_numbers_are_told_by_those_around() {
+    let folder = tempfile::tempdir().unwrap();
+    // Three topics whose documents have values around 1, 2 and 3.
+    let text = csv(',');
+    let mut topics: Vec<String> = Vec::new();
+    let lines: Vec<String> = text
+        .lines()
+        .enumerate()
+        .map(|(number, line)| {
+            let (id, rest) = line.split_once(',').unwrap();
+            let (topic, rest) = rest.split_once(',').unwrap();
+            if number == 0 {
+                return line.to_owned();
+            }
+            let place = topics.iter().position(|known| known == topic).unwrap_or_else(|| {
+                topics.push(topic.to_owned());
+                topics.len() - 1
+            });
+            format!("{id},{},{rest}", place as f64 + 1.0 + (number % 3) as f64 / 10.0)
+        })
+        .collect();
+    fs::write(folder.path().join("made.csv"), lines.join("\n") + "\n").unwrap();
+    let args = [
+        "crossval",
+        "made.csv",
+        "--json",
+        "--numeric",
+        "--classifier",
+        "labels",
+        "--folds",
+        "5",
+        "-o",
+        "f.csv",
+    ];
+    let said = stdout(folder.path(), &[&args[..], &SMALL].concat());
+    let line = said.lines().rfind(|line| line.contains("\"event\":\"correlation\"")).unwrap();
+    let said: Value = serde_json::from_str(line).unwrap();
+    let correlation = said["correlation"].as_f64().unwrap();
+    assert!(correlation > 0.9 && correlation <= 1.0, "{correlation}");
+    assert!(said["rms_error"].as_f64().unwrap() < 0.5 * said["rms_error_of_mean"].as_f64().unwrap());
+    let rows = table(&fs::read_to_string(folder.path().join("f.csv")).unwrap());
+    assert_eq!(rows.len(), 90);
+    // What is told lies within what was seen.
+    assert!(rows.iter().all(|row| (1.0..=3.2).contains(&row["found"].parse::<f64>().unwrap())));
+
+    fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
+    let refused = run(folder.path(), &[&args[..], &SMALL].concat());
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("is no number"));
+}

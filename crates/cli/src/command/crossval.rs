@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     args::{CrossvalArgs, EvaluationArgs, Precision},
-    evaluation::{Candidate, Data, Trial, candidates, rows, trial},
+    evaluation::{Candidate, Data, Estimate, Trial, candidates, regression, rows, trial},
     failure::Failure,
     interrupt::Interrupt,
     model::Stored,
@@ -44,6 +44,14 @@ fn cross_validate<T: Stored>(
     }
     let began = Instant::now();
     interrupt.begin();
+    if args.numeric {
+        let told = regression(&data, args, report, interrupt)?;
+        if let Some(output) = output {
+            let _whole = interrupt.writing();
+            write_atomically(output, |out| write_estimates(out, &data, &told))?;
+        }
+        return Ok(());
+    }
     let done = trial(&data, candidates, args, report, interrupt)?;
     tell(args, candidates, &done, data.names(), began.elapsed().as_secs_f64(), report);
     if let Some(output) = output {
@@ -114,6 +122,23 @@ fn write<T: Stored>(
         let chosen = candidates.get(told.candidate).map(Candidate::name).unwrap_or_default();
         let (id, is, found) = (data.id(told.item), label(told.label), label(told.found));
         csv.write_record([repeat.as_str(), fold.as_str(), id, is, found, chosen.as_str()])?;
+    }
+    csv.flush()
+}
+
+fn write_estimates<T: Stored>(out: &mut dyn io::Write, data: &Data<T>, told: &[Estimate]) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(["repeat", "fold", "id", "value", "found"])?;
+    for one in told {
+        let (repeat, fold) = ((one.repetition + 1).to_string(), (one.fold + 1).to_string());
+        let (value, found) = (one.value.to_string(), one.found.to_string());
+        csv.write_record([
+            repeat.as_str(),
+            fold.as_str(),
+            data.id(one.item),
+            value.as_str(),
+            found.as_str(),
+        ])?;
     }
     csv.flush()
 }

@@ -21,6 +21,9 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
     let report = Report::new(args.say.quiet, args.say.json);
     args.fit.check()?;
     args.check()?;
+    if args.numeric {
+        return Err(Failure::new("a sweep compares accuracies, and --numeric has none", "take crossval"));
+    }
     let candidates = candidates(args)?;
     fs::create_dir_all(folder).map_err(|error| {
         Failure::new(format_args!("{}: {error}", folder.display()), "name another folder (--output)")
@@ -105,7 +108,6 @@ fn sweep<T: Stored>(
 
 /// What must be the same for two results to be compared.
 fn protocol(args: &EvaluationArgs) -> Value {
-    let EvaluationArgs { tries: _, say: _, .. } = args;
     // All options as they were given, but for what is tried and how much is said.
     let mut plain = args.clone();
     plain.tries.clear();

@@ -6,11 +6,13 @@ mod data;
 mod features;
 mod models;
 mod paths;
+mod regression;
 mod topics;
 mod trial;
 
 pub(crate) use self::{
     candidates::{Candidate, candidates},
     data::Data,
+    regression::{Estimate, regression},
     trial::{Trial, rows, trial},
 };
