@@ -206,6 +206,9 @@ pub(crate) struct EvaluationArgs {
     /// svm-rbf and svm-linear, the place on the torus for nearest]
     #[arg(long, value_enum)]
     pub(crate) features: Option<Features>,
+    /// Take terms and gradients of one model, fitted without labels, rather than of one for each label
+    #[arg(long)]
+    pub(crate) one_model: bool,
     /// Parts that are held out in turn
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) folds: usize,

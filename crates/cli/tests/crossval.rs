@@ -121,6 +121,7 @@ fn features_and_selections_tell_topics_apart() {
         ["--classifier", "svm-linear", "--features", "nfess"],
         ["--classifier", "svm-rbf", "--features", "spread"],
         ["--classifier", "nearest", "--features", "posterior"],
+        ["--classifier", "svm-linear", "--one-model", "--learn-prior"],
         ["--max-words", "12", "--select", "mrmr"],
         ["--max-words", "12", "--select", "information"],
         ["--max-words", "12", "--select", "variance"],

@@ -73,6 +73,9 @@ impl<const D: usize> Shape<D> {
     /// window as far as it fits. `None` once there are at most 128 cells, few enough to fit from random, or once
     /// one window would be the whole grid.
     ///
+    /// An axis along which windows have a single cell is left as it is: its cells share nothing with their neighbours.
+    /// They are *layers*, grids that lie on one torus and of which each bag picks one.
+    ///
     /// A coarse grid finds the large-scale order that a fine one, begun at random, settles without; and each
     /// of its iterations is four times cheaper in two dimensions. The window that stays covers more of the coarse
     /// grid: documents that share little are drawn together first, and near neighbours told apart later.
@@ -88,6 +91,8 @@ impl<const D: usize> Shape<D> {
     /// assert_eq!(shape([9, 8], [5, 5])?.coarser(), None); // 72 cells are few
     /// assert_eq!(shape([16, 16], [8, 8])?.coarser(), None); // 8x8 would be one window
     /// assert_eq!(shape([300, 1], [7, 1])?.coarser(), Some(shape([150, 1], [7, 1])?));
+    /// assert_eq!(shape([3, 300], [1, 7])?.coarser(), Some(shape([3, 150], [1, 7])?)); // three layers
+    /// assert_eq!(shape([300, 1], [1, 1])?.coarser(), None); // a mixture is all layers
     /// # Ok::<(), countgrid_grid::GridError>(())
     /// ```
     #[must_use]
@@ -95,13 +100,15 @@ impl<const D: usize> Shape<D> {
         if self.cells() <= 128 {
             return None;
         }
-        let extents = self.windows.torus().extents().map(|extent| extent.div_ceil(2));
-        let mut sides = self.windows.sides();
-        for (side, extent) in sides.iter_mut().zip(extents) {
-            *side = extent.min(*side);
+        let (mut extents, mut sides) = (self.windows.torus().extents(), self.windows.sides());
+        let mut room = false; // for windows to differ
+        for (extent, side) in extents.iter_mut().zip(&mut sides).filter(|(_, side)| **side > 1) {
+            *extent = extent.div_ceil(2);
+            *side = (*extent).min(*side);
+            room |= *side < *extent;
         }
         let windows = Windows::new(Torus::new(extents).ok()?, sides).ok()?;
-        Self::new(windows, self.features).ok().filter(|_| sides != extents)
+        Self::new(windows, self.features).ok().filter(|_| room)
     }
 
     /// Number of features `Z`.

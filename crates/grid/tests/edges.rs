@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use countgrid_counts::Dense;
+use countgrid_counts::{Bag, Dense};
 use countgrid_em::Fit;
 use countgrid_grid::{Cut, Grid, GridError, Learner, LogHistograms, Options, Posterior, Shape, Statistics};
 use countgrid_math::Real;
@@ -264,5 +264,43 @@ fn the_best_windows_are_those_of_the_whole_posterior() {
         };
         learner.histograms().posteriors(&bags, &mut scratch, visit).unwrap();
         assert_eq!(seen, 3);
+    }
+}
+
+/// An axis along which windows have one cell is a stack of grids: a bag's evidence is the mean of what it would be on
+/// each, and its posterior divides among them.
+#[test]
+fn layers_are_grids_that_share_a_torus() {
+    let shape = |extents: [usize; 3], sides| Shape::from_sides(extents, sides, 2).unwrap();
+    let (stack, alone) = (shape([2, 3, 3], [1, 2, 2]), shape([1, 3, 3], [1, 2, 2]));
+    // [feature][layer][cell]: a different gradient in each layer.
+    let first = |layer: usize, cell: usize| 0.1 + 0.08 * cell as f64 + 0.05 * layer as f64;
+    let table = |layers: &[usize]| -> Vec<f64> {
+        let cells = || layers.iter().flat_map(|&layer| (0..9).map(move |cell| first(layer, cell)));
+        let cells_in_all = 9.0 * layers.len() as f64;
+        let prior = cells().map(|_| 1.0 / cells_in_all);
+        cells().chain(cells().map(|p| 1.0 - p)).chain(prior).collect()
+    };
+    let posterior = |shape: Shape<3>, table: Vec<f64>| {
+        let grid = Grid::new(shape, table).unwrap();
+        let mut scratch = vec![0.0; shape.plane_scratch_len()];
+        let histograms =
+            LogHistograms::pack(&grid, vec![0.0; shape.histograms_len::<f64>()], &mut scratch).unwrap();
+        let mut q = vec![0.0; shape.cells()];
+        let bag = Bag::new(2, &[0, 1], &[3u32, 1]).unwrap();
+        let mut scratch = vec![0.0; shape.posterior_scratch_len::<f64>(1)];
+        (histograms.posterior(&bag, 0, &mut q, &mut scratch).unwrap(), q)
+    };
+    let (log_evidence, q) = posterior(stack, table(&[0, 1]));
+    let layers = [posterior(alone, table(&[0])), posterior(alone, table(&[1]))];
+    let mean = layers.iter().map(|(log_evidence, _)| log_evidence.exp() / 2.0).sum::<f64>();
+    // Sums of four terms, products of four factors, exp and ln: some tens of roundings.
+    let close = 64.0 * f64::EPSILON;
+    assert!((log_evidence - mean.ln()).abs() < close * 8.0);
+    for (layer, (own, places)) in layers.iter().enumerate() {
+        let share = own.exp() / 2.0 / mean;
+        for (cell, &place) in places.iter().enumerate() {
+            assert!((q[layer * 9 + cell] - share * place).abs() < close);
+        }
     }
 }

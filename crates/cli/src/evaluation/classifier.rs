@@ -140,7 +140,7 @@ impl<T: Stored> Fold<T> {
         args: &EvaluationArgs,
         interrupt: &Interrupt,
     ) -> Result<(Rows, Rows), Failure> {
-        if !kind.of_each_class() {
+        if !kind.of_each_class() || args.one_model {
             let model = Model::fitted(&self.training, args, interrupt)?;
             return Ok((model.features(kind, &self.training)?, model.features(kind, &self.test)?));
         }
