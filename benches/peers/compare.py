@@ -8,7 +8,7 @@ import argparse
 
 import environment
 
-ROWS = ("product", "windows", "iteration", "lda", "counting-grids-py", "threads")
+ROWS = ("product", "windows", "iteration", "lda", "hmm", "counting-grids-py", "threads")
 
 
 class Run:
@@ -24,6 +24,7 @@ class Run:
         self.pairs = args.pairs or (2 if args.quick else 9)
         self.late = 10 if args.quick else 20
         self.sizes = ("bags=1000", "features=500") if args.quick else ()
+        self.chains = ("sequences=20", "length=100") if args.quick else ()
         self.dense = ("bags=100", "features=50") if args.quick else ("bags=1000", "features=500")
 
     def draw(self):
@@ -40,13 +41,14 @@ class Run:
         return torch
 
     def rows(self, name):
-        from rows import iteration, others, product, windows
+        from rows import iteration, others, product, sequences, windows
 
         subjects = (
             product.rows,
             windows.rows,
             iteration.rows,
             others.lda,
+            sequences.rows,
             others.counting_grids_py,
             others.threads,
         )

@@ -20,6 +20,9 @@
 //! | `topics run N` | N iterations of it, with the bound per token before each |
 //! | `topics state DIR` | writes the expected counts of its topics, `[topic][feature]`, as `topics.npy` |
 //! | `time topics` | one iteration of it, which is then taken back |
+//! | `sequences SEED [sequences=N] [length=N] [states=N] [symbols=N]` | draws sequences and a hidden Markov model |
+//! | `sequences_state DIR` | writes them as `x.npy`, `lengths.npy`, `start.npy`, `trans.npy`, `emit.npy` |
+//! | `time baum_welch` | one iteration from that model |
 //! | `bandwidth` | second-level cache: in sequence, and in the E-step's order |
 //! | `memory` | the most memory this process has had, in bytes |
 //! | `machine` | instruction set |
@@ -28,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 mod problem;
+mod sequences;
 mod session;
 mod table;
 mod topics;

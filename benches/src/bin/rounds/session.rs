@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::{
     problem::{Problem, dense, draw, read},
+    sequences::Chains,
     table::Table,
     topics::Topics,
 };
@@ -24,6 +25,7 @@ type Answer = Result<Value, Box<dyn Error>>;
 
 const NO_BAGS: &str = "no bags: `draw` some first";
 const NO_TOPICS: &str = "no topics: `topics SEED K` starts some";
+const NO_SEQUENCES: &str = "no sequences: draw `sequences` first";
 const NO_GRID: &str = "no grid: `start` one first";
 
 #[derive(Default)]
@@ -32,6 +34,7 @@ pub(crate) struct Session {
     fit: Option<Running>,
     table: Option<Table>,
     topics: Option<Topics>,
+    chains: Option<Chains>,
 }
 
 /// A fit that goes on from command to command.
@@ -103,6 +106,21 @@ impl Session {
                 Ok(json!({ "wall": wall, "cpu": cpu, "bound": bound / problem.tokens }))
             }
             ["bandwidth"] => self.bandwidth(),
+            ["sequences", seed, ref sizes @ ..] => {
+                let chains = Chains::draw(seed.parse()?, sizes)?;
+                let answer = json!({ "positions": chains.positions() });
+                self.chains = Some(chains);
+                Ok(answer)
+            }
+            ["sequences_state", folder] => {
+                self.chains.as_ref().ok_or(NO_SEQUENCES)?.save(Path::new(folder))?;
+                Ok(json!({}))
+            }
+            ["time", "baum_welch"] => {
+                let (log_likelihood, Seconds { wall, cpu }) =
+                    self.chains.as_mut().ok_or(NO_SEQUENCES)?.iteration()?;
+                Ok(json!({ "wall": wall, "cpu": cpu, "log_likelihood": log_likelihood }))
+            }
             ["memory"] => Ok(json!({ "peak": peak_memory().ok_or("the system does not tell")? })),
             ["machine"] => Ok(json!({ "level": countgrid_math::level().name() })),
             _ => Err(format!("no such command: {}", words.join(" ")).into()),
