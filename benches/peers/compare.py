@@ -8,7 +8,7 @@ import argparse
 
 import environment
 
-ROWS = ("product", "windows", "iteration", "lda", "counting-grids-py", "threads")
+ROWS = ("product", "windows", "iteration", "lda", "rbm", "counting-grids-py", "threads")
 
 
 class Run:
@@ -47,6 +47,7 @@ class Run:
             windows.rows,
             iteration.rows,
             others.lda,
+            others.rbm,
             others.counting_grids_py,
             others.threads,
         )

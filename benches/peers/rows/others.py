@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.neural_network import BernoulliRBM
 
 import environment
 from ours import Ours
@@ -12,6 +13,7 @@ from pairs import Race, Skipped, race
 from rows import problem
 
 TOPICS = 64
+BATCH = 100
 ITERATIONS = 5
 
 
@@ -31,6 +33,32 @@ def lda(run):
         passes,
         run.pairs,
     )
+
+
+def rbm(run):
+    """An epoch of CD-1 of 64 normal topics against one of persistent CD of 64 binary units, both on 10,000 binary documents
+    over 2,000 words, in batches of 100, float32: the same products and as many draws of words."""
+    ours = run.ours
+    sizes = run.sizes or ("bags=10000", "features=2000")
+    shape = ours.ask("draw", 1, *sizes)
+    words = problem.counts(ours, shape["features"])
+    words.data[:] = 1
+    for kind, rows in (("sparse", words), ("dense", words.toarray())):
+        model = BernoulliRBM(TOPICS, learning_rate=0.01, batch_size=BATCH, random_state=1)
+        starts = range(0, rows.shape[0], BATCH)
+
+        def epoch():
+            for start in starts:
+                model.partial_fit(rows[start : start + BATCH])
+
+        yield race(
+            "harmonium, CD-1 epoch",
+            f"scikit-learn BernoulliRBM, {kind} rows",
+            lambda: ours.seconds("cd1", TOPICS),
+            lambda: run.clock(epoch),
+            run.pairs,
+            1,
+        )
 
 
 def counting_grids_py(run):
