@@ -178,8 +178,8 @@ impl Problem {
             Design::Published => k,
             Design::Centred => (k - 0.5 * words) * (k - 0.5 * words),
         };
-        let found =
-            self.counts.chunks_exact(WORDS).map(|row| moment(number(row))).sum::<f64>() / self.documents() as f64;
+        let found = self.counts.chunks_exact(WORDS).map(|row| moment(number(row))).sum::<f64>()
+            / self.documents() as f64;
         let expected = |v: f64| {
             let alpha = if self.design == Design::Published { 0.0 } else { -0.5 * v * words };
             let (mut log_choose, mut logs) = (0.0, Vec::new());
