@@ -81,12 +81,13 @@ fn rotate(n: usize, a: &mut [f64], vectors: &mut [f64], p: usize, q: usize) {
     let t = sign / (tau.abs() + sqrt(1.0 + tau * tau));
     let c = 1.0 / sqrt(1.0 + t * t);
     let s = t * c;
-    for k in 0..n {
-        let (kp, kq) = (a[k * n + p], a[k * n + q]);
-        a[k * n + p] = c * kp - s * kq;
-        a[k * n + q] = s * kp + c * kq;
-    }
+    let (app, aqq) = (a[p * n + p] - t * apq, a[q * n + q] + t * apq);
+    // The matrix stays symmetric: rows are turned, and columns follow.
     turn(n, a, p, q, c, s);
+    (a[p * n + p], a[p * n + q], a[q * n + p], a[q * n + q]) = (app, 0.0, 0.0, aqq);
+    for k in (0..n).filter(|&k| k != p && k != q) {
+        (a[k * n + p], a[k * n + q]) = (a[p * n + k], a[q * n + k]);
+    }
     turn(n, vectors, p, q, c, s);
 }
 

@@ -401,19 +401,19 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Harmonium<T, S> {
         }
         let mut model = Self::unchecked(shape, storage)?;
         let mut rest = model.storage.as_mut();
+        let size = T::from_f64(f64::from(size));
+        // Values of the tables in their order; couplings are drawn.
         let tables = [
-            (shape.word_count(), T::zero()),
-            (shape.word_count() * shape.topics(), T::nan()),
-            (shape.sizes_len(), T::from_f64(f64::from(size))),
-            (shape.beta_len(), T::zero()),
-            (shape.features(), T::one()),
-            (shape.features() * shape.topics(), T::nan()),
+            (shape.word_count(), Some(T::zero())),
+            (shape.word_count() * shape.topics(), None),
+            (shape.sizes_len(), Some(size)),
+            (shape.beta_len(), Some(T::zero())),
+            (shape.features(), Some(T::one())),
+            (shape.features() * shape.topics(), None),
         ];
         for (len, value) in tables {
             let (table, after) = rest.split_at_mut(len.min(rest.len()));
-            for x in table {
-                *x = if value.is_nan() { spread * noise.normal() } else { value };
-            }
+            table.iter_mut().for_each(|x| *x = value.unwrap_or_else(|| spread * noise.normal()));
             rest = after;
         }
         Self::new(shape, model.storage, scratch)

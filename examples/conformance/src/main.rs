@@ -7,6 +7,7 @@ mod elementary;
 mod em;
 mod events;
 mod fits;
+mod harmonium;
 mod inference;
 mod readout;
 mod report;
@@ -25,8 +26,16 @@ use report::{Failure, Report};
 type Results = fn(&mut Report<'_>) -> Result<(), Failure>;
 
 /// All results. What the library learns to compute joins here, as one more function.
-const RESULTS: [Results; 7] =
-    [elementary::all, windows::all, events::all, em::all, fits::all, inference::all, readout::all];
+const RESULTS: [Results; 8] = [
+    elementary::all,
+    windows::all,
+    events::all,
+    em::all,
+    fits::all,
+    inference::all,
+    readout::all,
+    harmonium::all,
+];
 
 /// Calls `line` with every line of output.
 fn run(mut line: impl FnMut(core::fmt::Arguments<'_>)) -> Result<(), Failure> {
