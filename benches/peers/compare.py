@@ -8,7 +8,7 @@ import argparse
 
 import environment
 
-ROWS = ("product", "windows", "iteration", "lda", "hmm", "counting-grids-py", "threads")
+ROWS = ("product", "windows", "iteration", "lda", "hmm", "rbm", "counting-grids-py", "threads")
 
 
 class Run:
@@ -49,6 +49,7 @@ class Run:
             iteration.rows,
             others.lda,
             sequences.rows,
+            others.rbm,
             others.counting_grids_py,
             others.threads,
         )

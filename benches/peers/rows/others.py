@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.neural_network import BernoulliRBM
 
 import environment
 from ours import Ours
@@ -13,6 +14,7 @@ from pairs import Race, Skipped, race
 from rows import problem
 
 TOPICS = 64
+BATCH = 100
 ITERATIONS = 5
 
 
@@ -48,6 +50,32 @@ def lda(run):
     ours.ask("start", 1)
     ours.ask("run", run.late)
     yield race("EM iteration of a grid", peer, lambda: ours.seconds("iteration"), theirs, run.pairs)
+
+
+def rbm(run):
+    """An epoch of CD-1 of 64 normal topics against one of persistent CD of 64 binary units, both on 10,000 binary documents
+    over 2,000 words, in batches of 100, float32: the same products and as many draws of words."""
+    ours = run.ours
+    sizes = run.sizes or ("bags=10000", "features=2000")
+    shape = ours.ask("draw", 1, *sizes)
+    words = problem.counts(ours, shape["features"])
+    words.data[:] = 1
+    for kind, rows in (("sparse", words), ("dense", words.toarray())):
+        model = BernoulliRBM(TOPICS, learning_rate=0.01, batch_size=BATCH, random_state=1)
+        starts = range(0, rows.shape[0], BATCH)
+
+        def epoch():
+            for start in starts:
+                model.partial_fit(rows[start : start + BATCH])
+
+        yield race(
+            "harmonium, CD-1 epoch",
+            f"scikit-learn BernoulliRBM, {kind} rows",
+            lambda: ours.seconds("cd1", TOPICS),
+            lambda: run.clock(epoch),
+            run.pairs,
+            1,
+        )
 
 
 def counting_grids_py(run):

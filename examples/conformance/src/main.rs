@@ -7,6 +7,7 @@ mod elementary;
 mod em;
 mod events;
 mod fits;
+mod harmonium;
 mod inference;
 mod readout;
 mod report;
@@ -26,7 +27,7 @@ use report::{Failure, Report};
 type Results = fn(&mut Report<'_>) -> Result<(), Failure>;
 
 /// All results. What the library learns to compute joins here, as one more function.
-const RESULTS: [Results; 8] = [
+const RESULTS: &[Results] = &[
     elementary::all,
     windows::all,
     events::all,
@@ -35,6 +36,7 @@ const RESULTS: [Results; 8] = [
     inference::all,
     readout::all,
     topics::all,
+    harmonium::all,
 ];
 
 /// Calls `line` with every line of output.

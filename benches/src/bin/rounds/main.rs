@@ -14,6 +14,7 @@
 //! | `time e_step`, `time e_step_full` | one E-step; `full` scores every window |
 //! | `time m_step`, `time iteration` | one M-step on the sums of the present grid; both steps |
 //! | `time fit SEED N` | N iterations from a random start, with everything that has to be set up |
+//! | `time cd1 TOPICS` | an epoch of CD-1 of a harmonium on the bags, made binary, in batches of 100; begun if need be |
 //! | `time window_sums`, `time window_sums_1d`, `time copy` | over `[feature][cell]`; the same bytes copied |
 //! | `sums DIR` | writes the first rows of that table and of its sums: `table.npy`, `sums.npy` |
 //! | `topics SEED K` | a random model of K topics |
@@ -30,6 +31,7 @@
 //! `time` answers with `wall` and `cpu`, in seconds of one run.
 #![forbid(unsafe_code)]
 
+mod harmonium;
 mod problem;
 mod sequences;
 mod session;

@@ -15,6 +15,7 @@ use countgrid_math::{Real, ln_slice};
 use serde_json::{Value, json};
 
 use crate::{
+    harmonium,
     problem::{Problem, dense, draw, read},
     sequences::Chains,
     table::Table,
@@ -35,6 +36,7 @@ pub(crate) struct Session {
     table: Option<Table>,
     topics: Option<Topics>,
     chains: Option<Chains>,
+    harmonium: Option<(usize, harmonium::Learning)>, // with its number of topics
 }
 
 /// A fit that goes on from command to command.
@@ -79,6 +81,7 @@ impl Session {
             ["time", "window_sums"] => Ok(times(self.table()?.window_sums())),
             ["time", "window_sums_1d"] => Ok(times(self.table()?.window_sums_1d())),
             ["time", "copy"] => Ok(times(self.table()?.copy())),
+            ["time", "cd1", topics] => self.contrastive_divergence(topics.parse()?),
             ["sums", folder] => {
                 self.table()?.save(Path::new(folder))?;
                 Ok(json!({}))
@@ -128,7 +131,7 @@ impl Session {
     }
 
     fn take(&mut self, problem: Problem) -> Answer {
-        (self.fit, self.table, self.topics) = (None, None, None);
+        (self.fit, self.table, self.topics, self.harmonium) = (None, None, None, None);
         let answer = json!({
             "bags": problem.bags.len(), "features": problem.bags.features(), "cells": problem.shape.cells(),
             "nonzeros": problem.bags.bags().indices().len(), "tokens": problem.tokens,
@@ -220,6 +223,14 @@ impl Session {
         let digest = digest(learner.grid().buffer());
         self.fit = Some(Running { learner, sums, prunes: true, summed: false });
         Ok(json!({ "wall": seconds.wall, "cpu": seconds.cpu, "digest": digest }))
+    }
+
+    fn contrastive_divergence(&mut self, topics: usize) -> Answer {
+        if self.harmonium.as_ref().is_none_or(|(begun, _)| *begun != topics) {
+            self.harmonium = Some((topics, harmonium::Learning::new(&self.problem()?.bags, topics)?));
+        }
+        let (_, learning) = self.harmonium.as_mut().ok_or(NO_BAGS)?;
+        Ok(times(learning.epoch()?))
     }
 
     fn save(&mut self, folder: &Path) -> Answer {

@@ -105,6 +105,11 @@ impl Case {
             .unwrap_or_default()
     }
 
+    /// `expected.name` where it is true or false.
+    pub fn expected_flag(&self, name: &str) -> Option<bool> {
+        self.0["expected"][name].as_bool()
+    }
+
     /// Compares with `expected.name`, element by element.
     pub fn check<T: Real>(&self, name: &str, found: &[T], tolerance: Tolerance) -> Result<(), Failure> {
         let expected =

@@ -8,6 +8,7 @@
 
 mod case;
 mod grid;
+mod harmonium;
 mod hmm;
 mod labels;
 mod lda;
@@ -22,7 +23,7 @@ use countgrid::math::Real;
 type Run = fn(&Case) -> Result<(), Failure>;
 
 /// The kinds that are implemented.
-const KINDS: [(&str, Run, Run); 16] = [
+const KINDS: &[(&str, Run, Run)] = &[
     ("window_sums", windows::sums::<f64>, windows::sums::<f32>),
     ("torus_distance", windows::distance::<f64>, windows::distance::<f32>),
     ("cg_e_step", grid::e_step::<f64>, grid::e_step::<f32>),
@@ -39,6 +40,13 @@ const KINDS: [(&str, Run, Run); 16] = [
     ("lda_fit", lda::fit::<f64>, lda::fit::<f32>),
     ("lda_scores", lda::scores::<f64>, lda::scores::<f32>),
     ("cg_labels", labels::labels::<f64>, labels::labels::<f32>),
+    ("efh_exact", harmonium::exact::<f64>, harmonium::exact::<f32>),
+    ("efh_langevin", harmonium::langevin::<f64>, harmonium::langevin::<f32>),
+    ("efh_empirical_bayes", harmonium::bayes::<f64>, harmonium::bayes::<f32>),
+    ("efh_cftp", harmonium::cftp::<f64>, harmonium::cftp::<f32>),
+    ("efh_dwh", harmonium::dual_wing::<f64>, harmonium::dual_wing::<f32>),
+    ("efh_rap", harmonium::rate_adapting::<f64>, harmonium::rate_adapting::<f32>),
+    ("efh_mh", harmonium::metropolis::<f64>, harmonium::metropolis::<f32>),
 ];
 
 /// A line that the test harness does not capture.
