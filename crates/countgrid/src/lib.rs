@@ -1,8 +1,8 @@
 //! Bags of counts in latent spaces: the library crates of the workspace under one name.
 //!
 //! A bag of counts (words of a document, genes of a sample, visual words of an image) is placed in a latent
-//! space. Here that is a counting grid, a torus of word distributions on which a bag sits at a window; more models
-//! follow the same three contracts of [`em`].
+//! space: a counting grid, a torus of word distributions on which a bag sits at a window, or a topographic map, a plane
+//! whose points are laws of counts. All follow the same three contracts of [`em`].
 //!
 //! ```
 //! use countgrid::torus::{Torus, Windows};
@@ -17,6 +17,7 @@
 //! * `std` (default): the instruction set is chosen at run time. No result depends on it.
 //! * `alloc`: constructors that own their tables.
 //! * `grid` (default): counting grids.
+//! * `gtm` (default): generative topographic maps of counts.
 //! * `scores` (default): similarities of rows as Gram matrices, and standardisation.
 //! * `classify` (default): neighbours, support vector machines, folds and metrics.
 //! * `rayon`: fitting and placing on all threads. No result depends on it.
@@ -29,6 +30,8 @@ pub use countgrid_counts as counts;
 pub use countgrid_em as em;
 #[cfg(feature = "grid")]
 pub use countgrid_grid as grid;
+#[cfg(feature = "gtm")]
+pub use countgrid_gtm as gtm;
 pub use countgrid_math as math;
 pub use countgrid_prefix as prefix;
 #[cfg(feature = "scores")]

@@ -47,7 +47,7 @@ pub use crate::{
     count::Count,
     dense::{Dense, DenseEntries},
     error::BagsError,
-    event::{Bernoulli, Estimate, Event, EventError, Gaussian, Multinomial, Poisson, Zip},
+    event::{Bernoulli, Estimate, Event, EventError, Gaussian, Line, Linear, Multinomial, Poisson, Zip},
     sparse::{Bag, Csr, SparseEntries},
 };
 #[cfg(feature = "alloc")]

@@ -8,6 +8,7 @@
 
 mod case;
 mod grid;
+mod gtm;
 mod labels;
 mod windows;
 
@@ -20,7 +21,7 @@ use countgrid::math::Real;
 type Run = fn(&Case) -> Result<(), Failure>;
 
 /// The kinds that are implemented.
-const KINDS: [(&str, Run, Run); 9] = [
+const KINDS: [(&str, Run, Run); 15] = [
     ("window_sums", windows::sums::<f64>, windows::sums::<f32>),
     ("torus_distance", windows::distance::<f64>, windows::distance::<f32>),
     ("cg_e_step", grid::e_step::<f64>, grid::e_step::<f32>),
@@ -29,6 +30,12 @@ const KINDS: [(&str, Run, Run); 9] = [
     ("mixture_fit", grid::mixture::<f64>, grid::mixture::<f32>),
     ("cg_classifier", labels::classifier::<f64>, labels::classifier::<f32>),
     ("grid_scores", grid::scores::<f64>, grid::scores::<f32>),
+    ("gtm_basis", gtm::basis::<f64>, gtm::basis::<f32>),
+    ("gtm_baselines", gtm::baselines::<f64>, gtm::baselines::<f32>),
+    ("zip_regression", gtm::regression::<f64>, gtm::regression::<f32>),
+    ("zipgtm_em", gtm::em::<f64>, gtm::em::<f32>),
+    ("zipgtm_estep", gtm::e_step::<f64>, gtm::e_step::<f32>),
+    ("zipgtm_init", gtm::start::<f64>, gtm::start::<f32>),
     ("cg_labels", labels::labels::<f64>, labels::labels::<f32>),
 ];
 
