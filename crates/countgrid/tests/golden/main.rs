@@ -8,6 +8,7 @@
 
 mod case;
 mod grid;
+mod gtm;
 mod harmonium;
 mod hmm;
 mod labels;
@@ -39,6 +40,12 @@ const KINDS: &[(&str, Run, Run)] = &[
     ("lda_infer", lda::infer::<f64>, lda::infer::<f32>),
     ("lda_fit", lda::fit::<f64>, lda::fit::<f32>),
     ("lda_scores", lda::scores::<f64>, lda::scores::<f32>),
+    ("gtm_basis", gtm::basis::<f64>, gtm::basis::<f32>),
+    ("gtm_baselines", gtm::baselines::<f64>, gtm::baselines::<f32>),
+    ("zip_regression", gtm::regression::<f64>, gtm::regression::<f32>),
+    ("zipgtm_em", gtm::em::<f64>, gtm::em::<f32>),
+    ("zipgtm_estep", gtm::e_step::<f64>, gtm::e_step::<f32>),
+    ("zipgtm_init", gtm::start::<f64>, gtm::start::<f32>),
     ("cg_labels", labels::labels::<f64>, labels::labels::<f32>),
     ("efh_exact", harmonium::exact::<f64>, harmonium::exact::<f32>),
     ("efh_langevin", harmonium::langevin::<f64>, harmonium::langevin::<f32>),
