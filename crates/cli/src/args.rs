@@ -263,7 +263,9 @@ impl EvaluationArgs {
         let Some(kind) = usual else { return true };
         let positive = matches!(kind, Features::Spread | Features::Posterior);
         let of_model = match kind {
-            Features::Spread => matches!(self.model, ModelKind::Grid | ModelKind::Mixture),
+            Features::Spread | Features::FessWords => {
+                matches!(self.model, ModelKind::Grid | ModelKind::Mixture)
+            }
             Features::Posterior => self.model != ModelKind::Hmm,
             Features::Fisher => self.model == ModelKind::Hmm,
             Features::Fess | Features::Nfess => true,
@@ -314,7 +316,7 @@ impl EvaluationArgs {
                     self.classifier.name(),
                     self.features.map_or_else(String::new, |kind| format!(" --features {}", kind.name()))
                 ),
-                "spread is of grids, posterior of all but hmm, fisher of hmm alone; --classifier svm takes spread or posterior",
+                "spread and fess-words are of grids and mixtures, posterior of all but hmm, fisher of hmm alone; --classifier svm takes spread or posterior",
             ),
             Self { inner_folds: 0 | 1, .. } => refuse(
                 format!("--inner-folds {} leaves nothing to choose by", self.inner_folds),
@@ -373,6 +375,8 @@ pub(crate) enum Features {
     Fess,
     /// The same per token
     Nfess,
+    /// The terms of the free energy by word; of a grid or mixture for each label, side by side
+    FessWords,
     /// The gradient of the log-likelihood in the logarithms of the parameters; of a model for each label (hmm)
     Fisher,
 }
@@ -380,7 +384,7 @@ pub(crate) enum Features {
 impl Features {
     /// Whether there is a model for each class.
     pub(crate) fn of_each_class(self) -> bool {
-        matches!(self, Self::Fess | Self::Nfess | Self::Fisher)
+        matches!(self, Self::Fess | Self::Nfess | Self::FessWords | Self::Fisher)
     }
 }
 

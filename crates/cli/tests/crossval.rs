@@ -122,6 +122,7 @@ fn features_and_selections_tell_topics_apart() {
         ["--classifier", "svm-rbf", "--features", "spread"],
         ["--classifier", "nearest", "--features", "posterior"],
         ["--classifier", "svm-linear", "--one-model", "--learn-prior"],
+        ["--classifier", "svm-linear", "--features", "fess-words"],
         ["--max-words", "12", "--select", "mrmr"],
         ["--max-words", "12", "--select", "information"],
         ["--max-words", "12", "--select", "variance"],

@@ -115,9 +115,10 @@ pub(crate) fn features<T: Stored>(
                 .map_err(|error| Failure::new(error, "this is a bug worth a report"))?;
             Ok(rows)
         }
-        Features::Nfess => terms(histograms, bags, true),
+        Features::Nfess => terms(histograms, bags, Grouping::Location, true),
+        Features::FessWords => terms(histograms, bags, Grouping::Feature, false),
         // Others are refused with the options.
-        _ => terms(histograms, bags, false),
+        _ => terms(histograms, bags, Grouping::Location, false),
     }
 }
 
@@ -130,9 +131,14 @@ fn posteriors<T: Stored>(histograms: &Inference<T>, bags: &Store<T>) -> Result<R
     Ok(rows)
 }
 
-/// The terms of the free energy by location, of each token if `by_token`.
-fn terms<T: Stored>(histograms: &Inference<T>, bags: &Store<T>, by_token: bool) -> Result<Rows, Failure> {
-    let model = Terms::new(histograms, Grouping::Location);
+/// The terms of the free energy, of each token if `by_token`.
+fn terms<T: Stored>(
+    histograms: &Inference<T>,
+    bags: &Store<T>,
+    grouping: Grouping,
+    by_token: bool,
+) -> Result<Rows, Failure> {
+    let model = Terms::new(histograms, grouping);
     let mut rows = Rows::zeros(bags.len(), model.terms())?;
     let (mut own, mut scratch) = (zeros::<T>(model.terms())?, zeros::<T>(model.scratch())?);
     bags.each(false, |first, block| {

@@ -23,6 +23,11 @@ fn narrow<T: Real>(x: &[f64]) -> Vec<T> {
     x.iter().map(|&x| T::from_f64(x)).collect()
 }
 
+/// `log Z`, the exact gradient, and what else the caller compares.
+type Exact = (f64, Gradient<f64, Vec<f64>>, Vec<Vec<f64>>);
+/// States at the ends of chains, and the gradient from them.
+type Sampled<T> = (Vec<T>, Gradient<T, Vec<T>>);
+
 /// Noise from tables, in the order in which one chain asks for it.
 struct Tables<'a, T> {
     normals: &'a [T],
@@ -80,11 +85,7 @@ impl<'a, T: Real> Run<'a, T> {
     }
 
     /// Data minus `documents` times the expectations.
-    fn exact_gradient(
-        &mut self,
-        x: &Array,
-        z: &[T],
-    ) -> Result<(f64, Gradient<f64, Vec<f64>>, Vec<Vec<f64>>), Failure> {
+    fn exact_gradient(&mut self, x: &Array, z: &[T]) -> Result<Exact, Failure> {
         let mut expected = Gradient::allocate(self.shape)?;
         let log_z = self.model.expectations(&mut expected, &mut self.exact)?;
         let data = Dense::new(self.shape.word_count(), &x.data)?;
@@ -120,7 +121,7 @@ impl<'a, T: Real> Run<'a, T> {
         z: &[T],
         normals: &[Vec<T>],
         uniforms: &[T],
-    ) -> Result<(Vec<T>, Gradient<T, Vec<T>>), Failure> {
+    ) -> Result<Sampled<T>, Failure> {
         let (words, features) = (self.shape.word_count(), self.shape.features());
         let (mut states, mut gradient) = (Vec::new(), Gradient::allocate(self.shape)?);
         for (t, x) in x.data.chunks_exact(words).enumerate() {
