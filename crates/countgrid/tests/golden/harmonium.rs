@@ -23,7 +23,7 @@ fn narrow<T: Real>(x: &[f64]) -> Vec<T> {
     x.iter().map(|&x| T::from_f64(x)).collect()
 }
 
-/// `log Z`, the exact gradient, and what else the caller compares.
+/// `log Z`, the exact expectations, and the gradient table by table.
 type Exact = (f64, Gradient<f64, Vec<f64>>, Vec<Vec<f64>>);
 /// States at the ends of chains, and the gradient from them.
 type Sampled<T> = (Vec<T>, Gradient<T, Vec<T>>);
