@@ -186,6 +186,20 @@ fn extreme_probabilities_stay_finite() {
     }
 }
 
+/// A state that is lost to underflow would explain the rest so much better that its `beta` overflows: it stays lost.
+#[test]
+fn what_is_lost_stays_lost() {
+    let tables = vec![1.0f32, 1e-30, 1.0, 0.0, 0.0, 1.0, 1.0, 1e-10, 1e-20, 1.0];
+    let hmm = Hmm::new(Shape::new(2, 2).unwrap(), tables).unwrap();
+    let sequence = Sequence::new(2, &[0u8, 1, 1, 1, 1]).unwrap();
+    let mut scratch = vec![f32::NAN; hmm.shape().scratch_len::<f32>(5)];
+    let (mut gamma, mut counts) = ([f32::NAN; 10], [f32::NAN; 10]);
+    hmm.posterior(&sequence, &mut gamma, &mut scratch).unwrap();
+    assert_eq!(gamma, [1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0]);
+    hmm.expected_counts(&sequence, &mut counts, &mut scratch).unwrap();
+    assert_eq!(counts, [1.0, 0.0, 4.0, 0.0, 0.0, 0.0, 1.0, 0.0, 4.0, 0.0]);
+}
+
 /// Rescaled in every position, gammas of a long sequence sum to one in single precision, and the log-likelihood is that
 /// of double precision.
 #[test]
