@@ -338,11 +338,9 @@ pub(crate) fn backward<T: Real, X: Symbol>(
         } else {
             let inverse = T::one() / work.scales[n + 1];
             let w = &mut work.ring[slot..slot + width];
-            let reached = &work.alpha[(n + 1) * width..(n + 2) * width];
             let emission = emission(emit, states, x[n + 1]);
-            for (((w, &b), &beta), &reached) in w.iter_mut().zip(emission).zip(&*work.beta).zip(reached) {
-                let weight = b * inverse * beta;
-                *w = if reached > T::zero() { weight } else { T::zero() };
+            for ((w, &b), &beta) in w.iter_mut().zip(emission).zip(&*work.beta) {
+                *w = b * inverse * beta; // zero where `alpha` is, since `beta` is
             }
             product(&w[..padded], work.packed.columns, work.beta);
             for (beta, &alpha) in work.beta.iter_mut().zip(alpha) {

@@ -186,6 +186,36 @@ fn extreme_probabilities_stay_finite() {
     }
 }
 
+/// A state that is lost to underflow would explain what follows so much better that its `beta` overflows: it stays lost,
+/// until it is reached on another way.
+#[test]
+fn what_is_lost_stays_lost() {
+    let start = [1.0f32, 1e-30, 0.0];
+    let trans = [0.5, 0.0, 0.5, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0];
+    let emit = [1.0, 1e-10, 0.0, 1e-20, 0.9, 0.0, 1e-20, 0.1, 1.0];
+    let tables = start.into_iter().chain(trans).chain(emit).collect::<Vec<f32>>();
+    let hmm = Hmm::new(Shape::new(3, 3).unwrap(), tables).unwrap();
+    let sequence = Sequence::new(3, &[0u8, 1, 1, 1, 1, 2, 1]).unwrap();
+    let mut scratch = vec![f32::NAN; hmm.shape().scratch_len::<f32>(7)];
+    let (mut gamma, mut counts) = ([f32::NAN; 21], [f32::NAN; 21]);
+    hmm.posterior(&sequence, &mut gamma, &mut scratch).unwrap();
+    hmm.expected_counts(&sequence, &mut counts, &mut scratch).unwrap();
+    let mut expected = [0.0; 21];
+    for (n, state) in [0, 0, 0, 0, 0, 2, 1].into_iter().enumerate() {
+        expected[3 * n + state] = 1.0;
+    }
+    // Rescaled, each is one but for some roundings.
+    let close = |x: &[f32], y: &[f32]| x.iter().zip(y).all(|(x, y)| (x - y).abs() <= 1e-5);
+    assert!(close(&gamma, &expected), "{gamma:?}");
+    let mut expected = [0.0; 21];
+    for (entry, count) in
+        [(0, 1.0), (3, 4.0), (5, 1.0), (10, 1.0), (12, 1.0), (15, 4.0), (16, 1.0), (20, 1.0)]
+    {
+        expected[entry] = count;
+    }
+    assert!(close(&counts, &expected), "{counts:?}");
+}
+
 /// Rescaled in every position, gammas of a long sequence sum to one in single precision, and the log-likelihood is that
 /// of double precision.
 #[test]
