@@ -6,6 +6,7 @@
 //! | what | how |
 //! |---|---|
 //! | [`nearest`], [`vote`] | the k nearest of candidates, and the label they agree on |
+//! | [`leave_one_out`], [`silhouette`] | how well classes lie apart on a map |
 //! | [`kullback_leibler`], [`hellinger`] | how far apart two distributions are |
 //! | [`lowest`] | generative classification: the class whose model has the lowest free energy |
 //! | [`SupportVectors`] | C-support vector classification on a Gram matrix, one class against one other |
@@ -49,6 +50,7 @@ mod folds;
 mod metrics;
 mod multiclass;
 mod nearest;
+mod places;
 mod smo;
 
 pub use crate::{
@@ -58,5 +60,6 @@ pub use crate::{
     metrics::{Confusion, Summary, correlation},
     multiclass::SupportVectors,
     nearest::{lowest, nearest, vote},
+    places::{leave_one_out, silhouette},
     smo::SvmOptions,
 };

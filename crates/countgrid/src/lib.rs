@@ -1,7 +1,8 @@
 //! Bags of counts in latent spaces: the library crates of the workspace under one name.
 //!
 //! A bag of counts (words of a document, genes of a sample, visual words of an image) is placed in a latent
-//! space: a counting grid, a torus of word distributions on which a bag sits at a window; a mixture of topics; a path
+//! space: a counting grid, a torus of word distributions on which a bag sits at a window; a topographic map, a plane
+//! whose points are laws of counts; a mixture of topics; a path
 //! through the states of a hidden Markov model; the topics of a harmonium. All models follow the same three contracts of
 //! [`em`].
 //!
@@ -18,6 +19,7 @@
 //! * `std` (default): the instruction set is chosen at run time. No result depends on it.
 //! * `alloc`: constructors that own their tables.
 //! * `grid` (default): counting grids.
+//! * `gtm` (default): generative topographic maps of counts.
 //! * `harmonium` (default): exponential family harmoniums.
 //! * `hmm` (default): hidden Markov models and Markov chains.
 //! * `lda` (default): latent Dirichlet allocation.
@@ -33,6 +35,8 @@ pub use countgrid_counts as counts;
 pub use countgrid_em as em;
 #[cfg(feature = "grid")]
 pub use countgrid_grid as grid;
+#[cfg(feature = "gtm")]
+pub use countgrid_gtm as gtm;
 #[cfg(feature = "harmonium")]
 pub use countgrid_harmonium as harmonium;
 #[cfg(feature = "hmm")]

@@ -2,6 +2,7 @@
 
 mod bernoulli;
 mod gaussian;
+mod line;
 mod multinomial;
 mod poisson;
 mod zip;
@@ -11,7 +12,12 @@ use core::fmt;
 use countgrid_math::Real;
 
 pub use self::{
-    bernoulli::Bernoulli, gaussian::Gaussian, multinomial::Multinomial, poisson::Poisson, zip::Zip,
+    bernoulli::Bernoulli,
+    gaussian::Gaussian,
+    line::{Line, Linear},
+    multinomial::Multinomial,
+    poisson::Poisson,
+    zip::Zip,
 };
 
 /// A law of observations of type `X`, as a log-density with additive statistics.

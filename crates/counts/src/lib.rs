@@ -53,7 +53,7 @@ pub use crate::{
     count::Count,
     dense::{Dense, DenseEntries},
     error::BagsError,
-    event::{Bernoulli, Estimate, Event, EventError, Gaussian, Multinomial, Poisson, Zip},
+    event::{Bernoulli, Estimate, Event, EventError, Gaussian, Line, Linear, Multinomial, Poisson, Zip},
     sequences::{Sequence, Sequences, SequencesError, Symbol},
     sparse::{Bag, Csr, SparseEntries},
 };

@@ -1,7 +1,7 @@
 //! Laws against their definitions: they sum to one, their estimates are maxima, their edges are exact.
 
 use countgrid_counts::{
-    Bags, Bernoulli, Dense, Estimate, Event, EventError, Gaussian, Multinomial, Poisson, Zip,
+    Bags, Bernoulli, Dense, Estimate, Event, EventError, Gaussian, Linear, Multinomial, Poisson, Zip,
 };
 use proptest::prelude::*;
 
@@ -313,4 +313,36 @@ fn multinomial_sums_to_one_over_all_bags_of_a_length() {
         }
     }
     assert!((mass - 1.0_f64).abs() < 100.0 * f64::EPSILON, "{mass}"); // 28 terms, exponents below 20
+}
+
+proptest! {
+    // A line is the kernel but for a handful of roundings of terms of this size, and the information the variance
+    // of the score, here by differences of the log-density: error h² times a third derivative of the size of the
+    // rate, and u / h times the log-density.
+    #[test]
+    fn lines_are_kernels_and_informations_variances_of_scores(eta in -6.0..6.0_f64, ln_rate in -4.0..3.0_f64) {
+        let step = 1e-5;
+        let score = |law: &dyn Fn(f64) -> f64| (law(ln_rate + step) - law(ln_rate - step)) / (2.0 * step);
+        let zip = Zip::from_ln_rate(eta, ln_rate).unwrap();
+        let poisson = Poisson::from_ln_rate(ln_rate).unwrap();
+        let (mut of_zip, mut of_poisson) = (0.0, 0.0);
+        for t in (0..150).map(f64::from) {
+            let size = 1.0 + eta.abs() + t * ln_rate.abs() + zip.rate();
+            prop_assert!((zip.line().at(t) - zip.ln_kernel(t)).abs() <= 16.0 * f64::EPSILON * size);
+            prop_assert!((poisson.line().at(t) - poisson.ln_kernel(t)).abs() <= 16.0 * f64::EPSILON * size);
+            let s = score(&|f| Zip::from_ln_rate(eta, f).unwrap().ln_kernel(t));
+            of_zip += zip.ln_density(t).exp() * s * s;
+            let s = score(&|f| Poisson::from_ln_rate(f).unwrap().ln_kernel(t));
+            of_poisson += poisson.ln_density(t).exp() * s * s;
+        }
+        prop_assert!((zip.information() - of_zip).abs() <= 1e-6 * (1.0 + of_zip));
+        prop_assert!((poisson.information() - of_poisson).abs() <= 1e-6 * (1.0 + of_poisson));
+        let law = Bernoulli::from_logit(eta).unwrap();
+        prop_assert!((law.line().at(3.0) - law.ln_kernel(3.0)).abs() <= 16.0 * f64::EPSILON * (1.0 + eta.abs()));
+        prop_assert_eq!(law.line().at(0.0), law.ln_kernel(0.0));
+        let (law, x) = (Gaussian::new(eta, 2.0).unwrap(), ln_rate);
+        let line = law.line().at(x) - 0.5 * 2.0 * x * x;
+        prop_assert!((line - law.ln_kernel(x)).abs() <= 64.0 * f64::EPSILON * (1.0 + eta * eta + x * x));
+        prop_assert!((law.information() - 2.0).abs() == 0.0);
+    }
 }

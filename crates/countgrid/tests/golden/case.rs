@@ -67,6 +67,13 @@ impl Case {
             .ok_or_else(|| Failure("no tolerance in either layout".into()))
     }
 
+    /// The case in which `expected` is the table of that name within it.
+    pub fn within(&self, name: &str) -> Self {
+        let mut case = self.0.clone();
+        case["expected"] = case["expected"][name].clone();
+        Self(case)
+    }
+
     pub fn input(&self, name: &str) -> Result<Array, Failure> {
         array(&self.0["inputs"][name]).ok_or_else(|| Failure(format!("inputs.{name}: no array")))
     }

@@ -8,6 +8,7 @@
 
 mod case;
 mod grid;
+mod gtm;
 mod harmonium;
 mod hmm;
 mod labels;
@@ -32,6 +33,12 @@ const KINDS: &[(&str, Run, Run)] = &[
     ("mixture_fit", grid::mixture::<f64>, grid::mixture::<f32>),
     ("cg_classifier", labels::classifier::<f64>, labels::classifier::<f32>),
     ("grid_scores", grid::scores::<f64>, grid::scores::<f32>),
+    ("gtm_basis", gtm::basis::<f64>, gtm::basis::<f32>),
+    ("gtm_baselines", gtm::baselines::<f64>, gtm::baselines::<f32>),
+    ("zip_regression", gtm::regression::<f64>, gtm::regression::<f32>),
+    ("zipgtm_em", gtm::em::<f64>, gtm::em::<f32>),
+    ("zipgtm_estep", gtm::e_step::<f64>, gtm::e_step::<f32>),
+    ("zipgtm_init", gtm::start::<f64>, gtm::start::<f32>),
     ("hmm_infer", hmm::infer::<f64>, hmm::infer::<f32>),
     ("hmm_fit", hmm::fit::<f64>, hmm::fit::<f32>),
     ("hmm_scores", hmm::scores::<f64>, hmm::scores::<f32>),

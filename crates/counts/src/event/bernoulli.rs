@@ -47,6 +47,11 @@ impl<T: Real> Bernoulli<T> {
     pub fn p(&self) -> T {
         self.p
     }
+    /// `ln (1 - p)`.
+    #[inline]
+    pub fn ln_no(&self) -> T {
+        self.ln_no
+    }
     /// `ln p - ln (1 - p)`, the natural parameter.
     #[inline]
     pub fn logit(&self) -> T {

@@ -50,6 +50,11 @@ impl<T: Real> Gaussian<T> {
     pub fn precision(&self) -> T {
         self.precision
     }
+    /// `ln β`.
+    #[inline]
+    pub fn ln_precision(&self) -> T {
+        self.ln_precision
+    }
 }
 
 impl<T: Real> Event<T> for Gaussian<T> {

@@ -60,13 +60,7 @@ impl<T: Real> Zip<T> {
         if eta.is_nan() {
             return Err(EventError::Parameter { name: "eta" });
         }
-        // ln(e^η + e^-λ) - ln(1 + e^η). For η > 0 both logarithms are η and a little: take the two littles.
-        let ln_zero = if eta > T::zero() {
-            softplus(-(eta + rate)) - softplus(-eta)
-        } else {
-            eta.max(-rate) + softplus(-(eta + rate).abs()) - softplus(eta)
-        };
-        Ok(Self { eta, rate, ln_rate, ln_zero: ln_zero.min(T::zero()), ln_open: -softplus(eta) })
+        Ok(Self { eta, rate, ln_rate, ln_zero: Self::ln_zero_of(eta, rate), ln_open: -softplus(eta) })
     }
     /// The law of counts collected `exposure` times as long: rate `e λ`, the same inflation.
     ///
@@ -78,6 +72,25 @@ impl<T: Real> Zip<T> {
             return Err(EventError::Parameter { name: "exposure" });
         }
         Self::from_parts(self.eta, rate, self.ln_rate + ln(exposure))
+    }
+    /// `ln p(0) = ln (e^η + e^-λ) - ln (1 + e^η)` of an inflation logit and a rate, for loops over many: branch-free.
+    ///
+    /// `eta` is a number or infinite, `rate` not negative.
+    #[inline(always)]
+    pub fn ln_zero_of(eta: T, rate: T) -> T {
+        // For η > 0 both logarithms are η and a little: only the two littles are left.
+        let lead = if eta > T::zero() { T::zero() } else { eta.max(-rate) };
+        (lead + softplus(-(eta + rate).abs()) - softplus(-eta.abs())).min(T::zero())
+    }
+    /// `ln p(0)`.
+    #[inline]
+    pub fn ln_zero(&self) -> T {
+        self.ln_zero
+    }
+    /// `ln (1 - p)`.
+    #[inline]
+    pub fn ln_open(&self) -> T {
+        self.ln_open
     }
     /// `η`, the logit of the inflation probability.
     #[inline]

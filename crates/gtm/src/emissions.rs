@@ -1,0 +1,450 @@
+use core::marker::PhantomData;
+
+use countgrid_counts::Bags;
+use countgrid_em::{Table, Tables, TablesExt, TablesMut, TablesMutExt};
+use countgrid_math::{Real, axpy, dot, exp, ln, scale, softmax};
+
+use crate::{
+    Documents, Gtm, GtmError, Inflation, Law, Shape, Source, Space,
+    basis::wrapped,
+    error::{long_enough, same_length},
+    general::{Cells, add_zeros},
+    law::{base, with},
+};
+
+/// All that inference needs of a map, `[feature][point]`: also a constant table in flash. No linear algebra.
+///
+/// A document's score at point `k` is `ln α_k + Σ_j zero_kj + Σ_{j: t > 0} (step_kj + t slope_kj)`
+/// ([`Line`](countgrid_counts::Line)), so it costs its entries times the points, without an exponential.
+///
+/// | table | | |
+/// |---|---|---|
+/// | `points` | `[axis][point]` | latent points |
+/// | `log_mixing` | `[point]` | `ln α` |
+/// | `zeros` | `[point]` | `Σ_j zero_kj` |
+/// | `precision`, `reference` | one each | as in the map |
+/// | `slope` | `[feature][point]` | not of Bernoulli maps |
+/// | `step` | `[feature][point]` | of zero-inflated and Bernoulli maps; on the general path the rate |
+/// | `inflation` | `[feature][covariate or point]` | on the general path: `Γ`, or `η` |
+/// | `profiles` | `[covariate][profile]` | on the general path |
+///
+/// Rates above the square root of what the float type holds are taken to be that.
+///
+/// ```
+/// use countgrid_counts::Bag;
+/// use countgrid_gtm::{Emissions, Law, Shape};
+///
+/// let shape = Shape::new(Law::Poisson, 2, 1, 1, 2)?;
+/// // points, ln α, -Σ λ, β, reference, ln λ of the first feature, of the second.
+/// static FLASH: [f32; 12] = [-1., 1., -0.7, -0.7, -2., -2., 1., 0., 0.64, -0.7, -2.3, 0.4];
+/// let map = Emissions::new(shape, FLASH.as_slice())?;
+/// let (mut q, mut x) = ([0.0; 2], [0.0]);
+/// map.posterior(&Bag::new(2, &[0], &[3_u8])?, 0, &mut q, &mut [])?;
+/// map.mean(&q, &mut x)?;
+/// assert!(q[0] > 0.97 && x[0] < -0.94 && map.mode(&q) == 0);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Emissions<T, S> {
+    shape: Shape,
+    layout: [Table; 9],
+    storage: S, // of length `shape.emissions_len()`, no NaN
+    scalar: PhantomData<T>,
+}
+
+impl<T: Real, S: AsRef<[T]>> Emissions<T, S> {
+    /// Tables as [`Emissions::of`] made them.
+    ///
+    /// # Errors
+    /// [`GtmError::Length`]; [`GtmError::NotFinite`].
+    pub fn new(shape: Shape, storage: S) -> Result<Self, GtmError> {
+        let emissions = Self::unchecked(shape, storage)?;
+        for (table, elements) in emissions.tables() {
+            if let Some(at) = elements.iter().position(|x| !x.is_finite()) {
+                let (row, column) = (at / table.columns.max(1), at % table.columns.max(1));
+                return Err(GtmError::NotFinite { table: table.name, row, column });
+            }
+        }
+        Ok(emissions)
+    }
+
+    fn unchecked(shape: Shape, storage: S) -> Result<Self, GtmError> {
+        same_length("emissions", shape.emissions_len(), storage.as_ref().len())?;
+        Ok(Self { shape, layout: shape.emissions_layout(), storage, scalar: PhantomData })
+    }
+
+    /// The sizes and the law.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+    pub(crate) fn part(&self, name: &str) -> &[T] {
+        self.table(name).unwrap_or_default()
+    }
+    fn one(&self, name: &str) -> T {
+        self.part(name).first().copied().unwrap_or_default()
+    }
+
+    /// The exposure of a document: what is known, or its length over the reference, or 1.
+    pub(crate) fn exposure<D: Source<T>>(&self, documents: &D, n: usize) -> Result<T, GtmError> {
+        if let Some(exposure) = documents.known_exposure(n) {
+            return match self.shape.law() {
+                Law::Poisson => Ok(exposure),
+                Law::Zip(_) if self.shape.is_general() => Ok(exposure),
+                Law::Zip(_) => Err(GtmError::NeedsGeneral),
+                _ => Err(GtmError::Law { what: "exposure" }),
+            };
+        }
+        let reference = self.one("reference");
+        if !(reference > T::zero()) {
+            return Ok(T::one());
+        }
+        let tokens = documents.values(n).fold(0.0, |sum, (_, t)| sum + t.to_f64());
+        let exposure = T::from_f64(tokens.max(1.0) / reference.to_f64());
+        if exposure > T::zero() && exposure.is_finite() {
+            Ok(exposure)
+        } else {
+            Err(GtmError::Overflow { document: n })
+        }
+    }
+
+    /// The row of covariates of a document.
+    pub(crate) fn profile<D: Source<T>>(&self, documents: &D, n: usize) -> Result<usize, GtmError> {
+        let (known, profiles) = (documents.known_profile(n), self.shape.profiles());
+        match known {
+            Some(profile) if profile < profiles => Ok(profile),
+            None if profiles == 1 => Ok(0),
+            // Who does not say which of several it is has none of them.
+            _ => Err(GtmError::NoSuchProfile { document: n, profile: known.unwrap_or(profiles), profiles }),
+        }
+    }
+
+    /// `ln α_k + ln p(t_n | k)` but for what no point changes, written to `scores` `[point]`; returns what was left out.
+    pub(crate) fn scores<D: Source<T>>(
+        &self,
+        documents: &D,
+        n: usize,
+        scores: &mut [T],
+        scratch: &mut [T],
+    ) -> Result<f64, GtmError> {
+        let (shape, values) = (&self.shape, documents.values(n));
+        let exposure = self.exposure(documents, n)?;
+        let profile = self.profile(documents, n)?;
+        scores.copy_from_slice(self.part("log_mixing"));
+        if shape.is_general() {
+            let cells = Cells::new(self, exposure, profile, scratch);
+            add_zeros(&cells, values.clone(), scores);
+        } else {
+            let _ = axpy(exposure, self.part("zeros"), scores);
+            let rows = |name| self.part(name).chunks_exact(shape.points());
+            let (slope, step) = (rows("slope"), rows("step"));
+            for (j, t) in values.clone() {
+                if let Some(slope) = slope.clone().nth(j) {
+                    let _ = axpy(t, slope, scores);
+                }
+                if let Some(step) = step.clone().nth(j) {
+                    let _ = axpy(T::one(), step, scores);
+                }
+            }
+        }
+        Ok(base(shape.law(), shape.features(), self.one("precision"), exposure, values))
+    }
+
+    pub(crate) fn check_width<D: Source<T>>(&self, documents: &D) -> Result<(), GtmError> {
+        let (expected, found) = (self.shape.features(), documents.width());
+        if expected != found {
+            return Err(GtmError::Features { expected, found });
+        }
+        if D::SIGNED && self.shape.law() != Law::Gaussian {
+            return Err(GtmError::Law { what: "values below 0" });
+        }
+        Ok(())
+    }
+
+    fn place<D: Source<T>>(
+        &self,
+        documents: &D,
+        n: usize,
+        q: &mut [T],
+        scratch: &mut [T],
+    ) -> Result<f64, GtmError> {
+        self.check_width(documents)?;
+        if n >= documents.documents() {
+            return Err(GtmError::NoSuchDocument { document: n, documents: documents.documents() });
+        }
+        same_length("q", self.shape.points(), q.len())?;
+        long_enough("scratch", self.shape.posterior_scratch_len(), scratch.len())?;
+        let base = self.scores(documents, n, q, scratch)?;
+        if base.is_finite() && q.iter().all(|q| *q < T::infinity()) && q.iter().any(|q| q.is_finite()) {
+            Ok(base)
+        } else {
+            Err(GtmError::Overflow { document: n })
+        }
+    }
+
+    /// `ln α_k + ln p(t_n | k)` of bag `n` at every point, written to `joint` `[point]`, in nats.
+    ///
+    /// `scratch`: at least [`Shape::posterior_scratch_len`] elements.
+    ///
+    /// # Errors
+    /// Those of [`Emissions::posterior_of`].
+    pub fn log_joint<D: Source<T>>(
+        &self,
+        documents: &D,
+        n: usize,
+        joint: &mut [T],
+        scratch: &mut [T],
+    ) -> Result<(), GtmError> {
+        let base = T::from_f64(self.place(documents, n, joint, scratch)?);
+        joint.iter_mut().for_each(|joint| *joint += base);
+        Ok(())
+    }
+
+    /// Where bag `n` is: responsibilities `r_nk`, written to `q` `[point]`. Returns `ln p(t_n)` in nats.
+    ///
+    /// `scratch`: at least [`Shape::posterior_scratch_len`] elements, none on the fast path.
+    ///
+    /// # Errors
+    /// Those of [`Emissions::posterior_of`].
+    pub fn posterior<B: Bags>(
+        &self,
+        bags: &B,
+        n: usize,
+        q: &mut [T],
+        scratch: &mut [T],
+    ) -> Result<T, GtmError> {
+        self.posterior_of(&Documents::new(bags), n, q, scratch)
+    }
+
+    /// [`Emissions::posterior`] of bags with exposures or covariates, or of rows of numbers.
+    ///
+    /// # Errors
+    /// [`GtmError::Features`], [`GtmError::NoSuchDocument`], [`GtmError::Length`], [`GtmError::NoSuchProfile`],
+    /// [`GtmError::NeedsGeneral`], [`GtmError::Law`], [`GtmError::Overflow`].
+    pub fn posterior_of<D: Source<T>>(
+        &self,
+        documents: &D,
+        n: usize,
+        q: &mut [T],
+        scratch: &mut [T],
+    ) -> Result<T, GtmError> {
+        let base = self.place(documents, n, q, scratch)?;
+        Ok(T::from_f64(softmax(q).to_f64() + base))
+    }
+
+    /// Posterior mean `Σ_k q_k x_k`, written to `x` `[axis]`. On a torus that of the differences from the mode, each
+    /// the short way round.
+    ///
+    /// # Errors
+    /// [`GtmError::Length`].
+    pub fn mean(&self, q: &[T], x: &mut [T]) -> Result<(), GtmError> {
+        same_length("q", self.shape.points(), q.len())?;
+        same_length("x", self.shape.axes(), x.len())?;
+        let mode = self.mode(q);
+        for (x, plane) in x.iter_mut().zip(self.part("points").chunks_exact(self.shape.points())) {
+            *x = match self.shape.space() {
+                Space::Plane => dot(q, plane).unwrap_or_default(),
+                Space::Torus => {
+                    let origin = plane.get(mode).copied().unwrap_or_default();
+                    let offsets = q.iter().zip(plane).map(|(&q, &x)| q * wrapped(x - origin));
+                    wrapped(origin + offsets.fold(T::zero(), |sum, term| sum + term))
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// The most probable point, the first of equals.
+    pub fn mode(&self, q: &[T]) -> usize {
+        let mut best = (0, T::neg_infinity());
+        for (k, &q) in q.iter().enumerate() {
+            if q > best.1 {
+                best = (k, q);
+            }
+        }
+        best.0
+    }
+
+    /// A latent point, written to `x` `[axis]`.
+    ///
+    /// # Errors
+    /// [`GtmError::Length`], also for a point that there is not.
+    pub fn point(&self, k: usize, x: &mut [T]) -> Result<(), GtmError> {
+        same_length("x", self.shape.axes(), x.len())?;
+        for (x, plane) in x.iter_mut().zip(self.part("points").chunks_exact(self.shape.points())) {
+            let found = self.shape.points();
+            *x = *plane.get(k).ok_or(GtmError::Length { table: "points", expected: k, found })?;
+        }
+        Ok(())
+    }
+}
+
+impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Emissions<T, S> {
+    /// The tables of a map, written to `storage`.
+    ///
+    /// # Errors
+    /// [`GtmError::Length`] unless `storage` has [`Shape::emissions_len`] elements.
+    pub fn of<R: AsRef<[T]>>(map: &Gtm<T, R>, storage: S) -> Result<Self, GtmError> {
+        let mut emissions = Self::unchecked(*map.shape(), storage)?;
+        emissions.refresh(map);
+        Ok(emissions)
+    }
+
+    pub(crate) fn part_mut(&mut self, name: &str) -> &mut [T] {
+        self.table_mut(name).unwrap_or_default()
+    }
+
+    /// Brings the tables up to date with a map of the same shape.
+    pub(crate) fn refresh<R: AsRef<[T]>>(&mut self, map: &Gtm<T, R>) {
+        let (shape, points) = (self.shape, self.shape.points());
+        for name in ["points", "precision", "reference"] {
+            self.part_mut(name).copy_from_slice(map.part(name));
+        }
+        if shape.law() == Law::Zip(Inflation::Document) && shape.is_general() {
+            self.part_mut("profiles").copy_from_slice(map.part("profiles"));
+        }
+        let mut buffers = self.storage.as_mut();
+        let mut take = |name: &str| {
+            let length = self.layout.iter().find(|table| table.name == name).and_then(Table::elements);
+            let (part, rest) = core::mem::take(&mut buffers).split_at_mut(length.unwrap_or(0));
+            buffers = rest;
+            part
+        };
+        let [_, log_mixing, zeros, _, _, slope, step, inflation, _] = [
+            "points",
+            "log_mixing",
+            "zeros",
+            "precision",
+            "reference",
+            "slope",
+            "step",
+            "inflation",
+            "profiles",
+        ]
+        .map(&mut take);
+        let precision = map.precision();
+        zeros.fill(T::zero());
+        log_mixing.fill(T::zero()); // what the sums over features have lost in rounding, until the end
+        for j in 0..shape.features() {
+            let own = |table: &[T]| table.len() / shape.features();
+            let (width, gamma_width) = (points, own(map.part("inflation")));
+            let weights = map.part("weights").chunks_exact(shape.columns()).nth(j).unwrap_or_default();
+            let gamma = map.part("inflation").chunks_exact(gamma_width.max(1)).nth(j).unwrap_or_default();
+            let slope = slope.chunks_exact_mut(width).nth(j).unwrap_or_default();
+            let step = step.chunks_exact_mut(width).nth(j).unwrap_or_default();
+            let (eta_width, latent) =
+                (inflation.len() / shape.features(), shape.law() == Law::Zip(Inflation::Latent));
+            let eta = inflation.chunks_exact_mut(eta_width.max(1)).nth(j).unwrap_or_default();
+            let f = if shape.law() == Law::Bernoulli { &mut *step } else { &mut *slope };
+            combine(weights, map.part("basis"), f);
+            if shape.is_general() {
+                if latent {
+                    combine(gamma, map.part("basis"), eta);
+                } else {
+                    eta.copy_from_slice(gamma);
+                }
+                let highest = crate::law::highest_ln_rate();
+                for (f, rate) in slope.iter_mut().zip(step) {
+                    *f = f.min(highest);
+                    *rate = exp(*f);
+                }
+                continue;
+            }
+            if latent {
+                combine(gamma, map.part("basis"), step);
+            } else if shape.law().is_zip() {
+                step.fill(gamma.first().copied().unwrap_or_default());
+                let intercept = map.part("profiles").first().copied().unwrap_or(T::one());
+                scale(intercept, step);
+            }
+            for k in 0..points {
+                let get = |row: &[T]| row.get(k).copied().unwrap_or_default();
+                let f = if shape.law() == Law::Bernoulli { get(step) } else { get(slope) };
+                let Ok(line) = with(shape.law(), f, get(step), precision, |line, _| line) else { continue };
+                if let Some(slope) = slope.get_mut(k) {
+                    *slope = line.slope;
+                }
+                if let Some(step) = step.get_mut(k) {
+                    *step = line.step;
+                }
+                if let (Some(sum), Some(lost)) = (zeros.get_mut(k), log_mixing.get_mut(k)) {
+                    add_exactly(line.zero, sum, lost);
+                }
+            }
+        }
+        zeros.iter_mut().zip(&*log_mixing).for_each(|(sum, &lost)| *sum += lost);
+        if shape.law() == Law::Multinomial {
+            normalise(slope, zeros, log_mixing);
+        }
+        for (log, &mixing) in log_mixing.iter_mut().zip(map.mixing()) {
+            *log = ln(mixing.max(T::FLOOR));
+        }
+    }
+}
+
+/// `row = Σ_m w_m φ_m`.
+pub(crate) fn combine<T: Real>(weights: &[T], basis: &[T], row: &mut [T]) {
+    row.fill(T::zero());
+    for (&w, phi) in weights.iter().zip(basis.chunks_exact(row.len().max(1))) {
+        let _ = axpy(w, phi, row);
+    }
+}
+
+/// `sum + lost += x`, where `lost` keeps the rounding error (Knuth's two-sum): thousands of features add up to a
+/// number whose differences between points decide.
+fn add_exactly<T: Real>(x: T, sum: &mut T, lost: &mut T) {
+    let total = *sum + x;
+    let of_x = total - *sum;
+    let error = (*sum - (total - of_x)) + (x - of_x);
+    *sum = total;
+    if error.is_finite() {
+        *lost += error;
+    }
+}
+
+/// `f_kj ← f_kj - ln Σ_i exp f_ki`. `highest` and `totals` `[point]` are scratch; `highest` is left zero.
+fn normalise<T: Real>(f: &mut [T], highest: &mut [T], totals: &mut [T]) {
+    let points = highest.len();
+    highest.fill(T::neg_infinity());
+    totals.fill(T::zero());
+    for row in f.chunks_exact(points) {
+        highest.iter_mut().zip(row).for_each(|(highest, &f)| *highest = highest.max(f));
+    }
+    for row in f.chunks_exact(points) {
+        for ((total, &highest), &f) in totals.iter_mut().zip(&*highest).zip(row) {
+            *total += exp(f - highest);
+        }
+    }
+    highest.iter_mut().zip(&*totals).for_each(|(log, &total)| *log += ln(total));
+    for row in f.chunks_exact_mut(points) {
+        row.iter_mut().zip(&*highest).for_each(|(f, &log)| *f -= log);
+    }
+    highest.fill(T::zero());
+}
+
+#[cfg(feature = "alloc")]
+impl<T: Real> Emissions<T, countgrid_math::AlignedVec<T>> {
+    /// [`Emissions::of`] in memory of their own.
+    ///
+    /// # Errors
+    /// [`GtmError::TooLarge`] if the allocator refuses.
+    pub fn allocate<R: AsRef<[T]>>(map: &Gtm<T, R>) -> Result<Self, GtmError> {
+        Self::of(map, crate::map::allocate(map.shape(), map.shape().emissions_len())?)
+    }
+}
+
+impl<T: Real, S: AsRef<[T]>> Tables for Emissions<T, S> {
+    type Scalar = T;
+
+    fn layout(&self) -> &[Table] {
+        &self.layout
+    }
+    fn buffer(&self) -> &[T] {
+        self.storage.as_ref()
+    }
+}
+
+impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> TablesMut for Emissions<T, S> {
+    fn buffer_mut(&mut self) -> &mut [T] {
+        self.storage.as_mut()
+    }
+}

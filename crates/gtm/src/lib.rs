@@ -1,0 +1,80 @@
+//! Generative topographic maps: documents as points of a plane whose places are laws of counts.
+//!
+//! A map has `K` latent points, here the nodes of a grid; over them the natural parameters of every feature are smooth,
+//! `f = Φ W` with a few basis functions `Φ`. A document belongs to one point and its counts are independent given that
+//! point: zero-inflated Poisson, Poisson, Bernoulli, multinomial or Gaussian ([`Law`]). Fitting is expectation
+//! maximisation with damped Newton steps for the columns of `W`; a document is then shown at the mean, or at the mode, of
+//! its posterior over points.
+//!
+//! [`Learner`] shows a fit, [`Emissions`] how documents are placed by constant tables.
+//!
+//! | type | what it is |
+//! |---|---|
+//! | [`Shape`], [`Law`] | sizes, and what a count is given a point |
+//! | [`Basis`], [`grid_points`], [`torus_points`], [`gaussian_points`] | the latent space |
+//! | [`Gtm`] | the parameters, with [`Priors`] |
+//! | [`Emissions`] | what inference needs of them, also from flash |
+//! | [`Documents`], [`Reals`] | bags with exposures and covariates; rows of numbers |
+//! | [`Statistics`], [`Learner`], [`Options`] | fitting, by the contracts of `countgrid-em` |
+//!
+//! # What happens with awkward data
+//!
+//! | | |
+//! |---|---|
+//! | a term that never occurs | the ridge and the inflation prior decide; its rates go to 0, nothing to infinity |
+//! | a term that is in every document | its inflation goes down as far as the prior lets it |
+//! | equal documents | they get equal posteriors |
+//! | an empty document | has a posterior as any other; its exposure is that of one token |
+//! | more latent points than documents | points that no document is at follow from the others by the basis |
+//! | a basis of deficient rank | without a ridge, undetermined weights stay as they are |
+//!
+//! # Features
+//!
+//! * `std` (default): the instruction set is chosen at run time. No result depends on it.
+//! * `alloc`: constructors that own their tables, and the start from principal components.
+//!
+//! Without features nothing allocates.
+//!
+//! # Source
+//! D. Alvarez-Medina & H. Hidalgo-Silva, ZIP and data document visualization, with the corrected EM; D. Lambert,
+//! Zero-inflated Poisson regression, Technometrics 1992; C. Bishop, M. Svensén & C. Williams, GTM: the generative
+//! topographic mapping, Neural Computation 1998; A. Kabán & M. Girolami, A combined latent class and trait model,
+//! IEEE PAMI 2001.
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod basis;
+mod documents;
+mod emissions;
+mod error;
+mod general;
+mod law;
+mod learner;
+mod magnification;
+mod map;
+mod mstep;
+mod newton;
+mod shape;
+#[cfg(feature = "alloc")]
+mod start;
+mod statistics;
+mod terms;
+
+#[cfg(feature = "alloc")]
+pub use crate::start::principal_scores;
+pub use crate::{
+    basis::{Basis, gaussian_points, grid_points, half_plane_centres, torus_points},
+    documents::{Documents, Reals, Source},
+    emissions::Emissions,
+    error::GtmError,
+    learner::{Learner, Options},
+    magnification::magnification_scratch_len,
+    map::{Gtm, Priors},
+    shape::{Inflation, Law, Shape, Space},
+    statistics::Statistics,
+};
