@@ -1,15 +1,15 @@
 use core::marker::PhantomData;
 
-use countgrid_counts::Bags;
+use countgrid_counts::{Bags, Zip};
 use countgrid_em::{Table, Tables, TablesExt, TablesMut, TablesMutExt};
-use countgrid_math::{Real, axpy, dot, exp, ln, scale, softmax};
+use countgrid_math::{Kernel, Real, axpy, dispatch, dot, exp, ln, scale, softmax, softplus};
 
 use crate::{
     Documents, Gtm, GtmError, Inflation, Law, Shape, Source, Space,
     basis::wrapped,
     error::{long_enough, same_length},
     general::{Cells, add_zeros},
-    law::{base, with},
+    law::{base, highest_ln_rate},
 };
 
 /// All that inference needs of a map, `[feature][point]`: also a constant table in flash. No linear algebra.
@@ -342,7 +342,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Emissions<T, S> {
                 } else {
                     eta.copy_from_slice(gamma);
                 }
-                let highest = crate::law::highest_ln_rate();
+                let highest = highest_ln_rate();
                 for (f, rate) in slope.iter_mut().zip(step) {
                     *f = f.min(highest);
                     *rate = exp(*f);
@@ -356,20 +356,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Emissions<T, S> {
                 let intercept = map.part("profiles").first().copied().unwrap_or(T::one());
                 scale(intercept, step);
             }
-            for k in 0..points {
-                let get = |row: &[T]| row.get(k).copied().unwrap_or_default();
-                let f = if shape.law() == Law::Bernoulli { get(step) } else { get(slope) };
-                let Ok(line) = with(shape.law(), f, get(step), precision, |line, _| line) else { continue };
-                if let Some(slope) = slope.get_mut(k) {
-                    *slope = line.slope;
-                }
-                if let Some(step) = step.get_mut(k) {
-                    *step = line.step;
-                }
-                if let (Some(sum), Some(lost)) = (zeros.get_mut(k), log_mixing.get_mut(k)) {
-                    add_exactly(line.zero, sum, lost);
-                }
-            }
+            dispatch(Lines { law: shape.law(), precision, slope, step, zeros, lost: log_mixing });
         }
         zeros.iter_mut().zip(&*log_mixing).for_each(|(sum, &lost)| *sum += lost);
         if shape.law() == Law::Multinomial {
@@ -389,16 +376,68 @@ pub(crate) fn combine<T: Real>(weights: &[T], basis: &[T], row: &mut [T]) {
     }
 }
 
+/// One feature's [`Line`](countgrid_counts::Line)s at all points, as the laws of `countgrid-counts` have them: `f` in
+/// `slope` (of Bernoulli maps in `step`) and `η` in `step` become slope and step, and each zero is added up.
+struct Lines<'a, T> {
+    law: Law,
+    precision: T,
+    slope: &'a mut [T],
+    step: &'a mut [T],
+    zeros: &'a mut [T],
+    lost: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Lines<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { law, precision, slope, step, zeros, lost } = self;
+        let sums = zeros.iter_mut().zip(lost);
+        let highest = highest_ln_rate::<T>();
+        match law {
+            Law::Zip(_) => {
+                for (((sum, lost), slope), step) in sums.zip(slope).zip(step) {
+                    let (f, eta) = (slope.min(highest), *step);
+                    let rate = exp(f);
+                    let zero = Zip::ln_zero_of(eta, rate);
+                    (*slope, *step) = (f, -softplus(eta) - rate - zero);
+                    add_exactly(zero, sum, lost);
+                }
+            }
+            Law::Poisson => {
+                for ((sum, lost), slope) in sums.zip(slope) {
+                    *slope = slope.min(highest);
+                    add_exactly(-exp(*slope), sum, lost);
+                }
+            }
+            Law::Bernoulli => {
+                for ((sum, lost), step) in sums.zip(step) {
+                    add_exactly(-softplus(*step), sum, lost);
+                }
+            }
+            Law::Gaussian => {
+                let (half, ln_precision) = (T::from_f64(0.5), ln(precision));
+                for ((sum, lost), slope) in sums.zip(slope) {
+                    let f = *slope;
+                    *slope = precision * f;
+                    add_exactly(half * (ln_precision - *slope * f), sum, lost);
+                }
+            }
+            Law::Multinomial => {}
+        }
+    }
+}
+
 /// `sum + lost += x`, where `lost` keeps the rounding error (Knuth's two-sum): thousands of features add up to a
 /// number whose differences between points decide.
+#[inline(always)]
 fn add_exactly<T: Real>(x: T, sum: &mut T, lost: &mut T) {
     let total = *sum + x;
     let of_x = total - *sum;
     let error = (*sum - (total - of_x)) + (x - of_x);
+    *lost += if error.is_finite() { error } else { T::zero() };
     *sum = total;
-    if error.is_finite() {
-        *lost += error;
-    }
 }
 
 /// `f_kj ← f_kj - ln Σ_i exp f_ki`. `highest` and `totals` `[point]` are scratch; `highest` is left zero.

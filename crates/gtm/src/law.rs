@@ -1,39 +1,19 @@
 //! Laws of one count, made from a natural parameter.
 
-use countgrid_counts::{Bernoulli, Event, EventError, Gaussian, Line, Linear, Poisson, Zip};
+use countgrid_counts::{Bernoulli, Event, EventError, Gaussian, Linear, Poisson, Zip};
 use countgrid_math::{Real, ln, ln_gamma};
 
 use crate::Law;
 
-/// What a law tells of one feature at one latent point, given `f`, `η` and `β`.
-pub(crate) fn with<T: Real, R>(
-    law: Law,
-    f: T,
-    eta: T,
-    precision: T,
-    of: impl Fn(Line<T>, T) -> R,
-) -> Result<R, EventError> {
-    let tell = |line, information| of(line, information);
-    let f = if law.is_zip() || law == Law::Poisson { f.min(highest_ln_rate()) } else { f };
+/// Fisher information of a count about `f`, given `f`, `η` and `β`.
+pub(crate) fn information<T: Real>(law: Law, f: T, eta: T, precision: T) -> Result<T, EventError> {
+    let ln_rate = f.min(highest_ln_rate());
     Ok(match law {
-        Law::Zip(_) => {
-            let law = Zip::from_ln_rate(eta, f)?;
-            tell(law.line(), law.information())
-        }
-        Law::Poisson => {
-            let law = Poisson::from_ln_rate(f)?;
-            tell(law.line(), law.information())
-        }
-        Law::Bernoulli => {
-            let law = Bernoulli::from_logit(f)?;
-            tell(law.line(), law.information())
-        }
-        // The other features decide what is missing, see `Emissions`.
-        Law::Multinomial => tell(Line { zero: T::zero(), step: T::zero(), slope: f }, T::one()),
-        Law::Gaussian => {
-            let law = Gaussian::new(f, precision)?;
-            tell(law.line(), law.information())
-        }
+        Law::Zip(_) => Zip::from_ln_rate(eta, ln_rate)?.information(),
+        Law::Poisson => Poisson::from_ln_rate(ln_rate)?.information(),
+        Law::Bernoulli => Bernoulli::from_logit(f)?.information(),
+        Law::Multinomial => T::one(), // the other features decide
+        Law::Gaussian => Gaussian::new(f, precision)?.information(),
     })
 }
 

@@ -25,6 +25,7 @@
 //! | a term that is in every document | its inflation goes down as far as the prior lets it |
 //! | equal documents | they get equal posteriors |
 //! | an empty document | has a posterior as any other; its exposure is that of one token |
+//! | documents that a Gaussian map fits exactly | its precision ends at `u^(-1/3)` over the mean square |
 //! | more latent points than documents | points that no document is at follow from the others by the basis |
 //! | a basis of deficient rank | without a ridge, undetermined weights stay as they are |
 //!

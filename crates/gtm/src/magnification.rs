@@ -5,7 +5,7 @@ use countgrid_math::Real;
 use crate::{
     Basis, Gtm, GtmError, Inflation, Law, Shape,
     error::{long_enough, same_length},
-    law::with,
+    law::information,
     newton::factorize,
 };
 
@@ -58,19 +58,19 @@ impl<T: Real, S: AsRef<[T]>> Gtm<T, S> {
                     .zip(self.part("profiles").iter().step_by(shape.profiles()))
                     .fold(0.0, |sum, (&gamma, &g)| sum + gamma.to_f64() * g.to_f64()),
             };
-            let information = match shape.law() {
+            let weight = match shape.law() {
                 Law::Multinomial => countgrid_math::exp(f - highest),
-                law => with(law, f, eta, self.precision().to_f64(), |_, information| information)
+                law => information(law, f, eta, self.precision().to_f64())
                     .map_err(|_| GtmError::Setting { name: "rates" })?,
             };
-            total += information;
+            total += weight;
             for (slope, gradient) in slopes.iter_mut().zip(gradients.chunks_exact(shape.columns())) {
                 *slope = product(w, gradient);
             }
             for (a, (row, mean)) in metric.chunks_exact_mut(axes).zip(&mut *means).enumerate() {
                 let slope = slopes.get(a).copied().unwrap_or_default();
-                *mean += information * slope;
-                row.iter_mut().zip(&*slopes).for_each(|(g, &other)| *g += information * slope * other);
+                *mean += weight * slope;
+                row.iter_mut().zip(&*slopes).for_each(|(g, &other)| *g += weight * slope * other);
             }
         }
         if shape.law() == Law::Multinomial {

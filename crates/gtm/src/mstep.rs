@@ -1,6 +1,6 @@
 //! The M-step: a regression for every feature, the columns independent of one another.
 
-use countgrid_math::{Real, dispatch, exp, ln, sigmoid};
+use countgrid_math::{Kernel, Real, dispatch, exp, ln, sigmoid};
 
 use crate::{
     Gtm, Inflation, Law, Options,
@@ -114,7 +114,6 @@ fn columns<T: Real, S: AsRef<[T]> + AsMut<[T]>>(
     let latent = shape.law() == Law::Zip(Inflation::Latent);
     let (w, gamma) = (&mut weights[..columns], &mut gamma[..width]);
     let steps = options.newton_steps;
-    let documents = |k: usize| sums.documents.get(k).map_or(0.0, |&n| n.to_f64());
     for j in 0..shape.features() {
         read(w, row(map.part("weights"), j, columns));
         read(gamma, row(map.part("inflation"), j, width));
@@ -151,15 +150,9 @@ fn columns<T: Real, S: AsRef<[T]> + AsMut<[T]>>(
                 } else {
                     third.fill(fixed);
                 }
-                for (k, ((second, third), &present)) in
-                    second.iter_mut().zip(&mut *third).zip(present).enumerate()
-                {
-                    let present = present.to_f64();
-                    let absent = (documents(k) - present).max(0.0);
-                    let logit = *third + exp(*second);
-                    *second = present + sigmoid(-logit) * absent;
-                    *third = sigmoid(logit) * absent;
-                }
+                read(first, present);
+                read(&mut fourth[..points], sums.documents);
+                dispatch(Inflate { present: first, documents: fourth, second, third });
             }
         }
         read(first, row(sums.counts, j, points));
@@ -196,6 +189,29 @@ fn columns<T: Real, S: AsRef<[T]> + AsMut<[T]>>(
             maximize(design, target, ridge, steps, gamma, &mut trials);
         }
         write(row_mut(map.part_mut("inflation"), j, width), gamma);
+    }
+}
+
+/// From `f` in `second` and `η` in `third`: `B` in `second` and the inflated in `third`.
+struct Inflate<'a> {
+    present: &'a [f64],
+    documents: &'a [f64],
+    second: &'a mut [f64],
+    third: &'a mut [f64],
+}
+
+impl Kernel for Inflate<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let rows = self.second.iter_mut().zip(self.third).zip(self.present.iter().zip(self.documents));
+        for ((second, third), (&present, &documents)) in rows {
+            let absent = if documents > present { documents - present } else { 0.0 };
+            let logit = *third + exp(*second);
+            *second = present + sigmoid(-logit) * absent;
+            *third = sigmoid(logit) * absent;
+        }
     }
 }
 
@@ -286,10 +302,12 @@ fn gaussian<T: Real, S: AsRef<[T]> + AsMut<[T]>>(
             distance += f * (n * f - 2.0 * a);
         }
     }
-    // Documents that all lie on the map would make β infinite: it stays where the distance is a rounding error.
-    let least = f64::EPSILON * squares;
+    // Documents that all lie on the map would make β infinite. Scores are differences of terms of the size of β times
+    // squares, so at the cube root of u they are still good to u^(2/3) a number.
+    let least = exp(ln(T::UNIT_ROUNDOFF.to_f64()) / 3.0);
+    let distance = distance.max(least * squares);
     let beta = T::from_f64(documents * shape.features() as f64 / distance);
-    if options.learn_precision && distance > least && beta > T::zero() && beta.is_finite() {
+    if options.learn_precision && beta > T::zero() && beta.is_finite() {
         map.part_mut("precision").fill(beta);
     }
 }

@@ -206,24 +206,35 @@ impl Kernel for Gram<'_> {
 /// Inner products of `x` with several rows, lane by lane and then the lanes in a tree.
 #[inline(always)]
 fn inner_products(x: &[f64], rows: [&[f64]; TOGETHER]) -> [f64; TOGETHER] {
-    const LANES: usize = 8;
-    let mut sums = [[0.0; LANES]; TOGETHER];
-    let [a, b, c, d] = rows.map(|row| row.chunks_exact(LANES));
-    let chunks = x.chunks_exact(LANES);
-    let rest = chunks.len() * LANES;
-    for ((((x, a), b), c), d) in chunks.zip(a).zip(b).zip(c).zip(d) {
-        for lane in 0..LANES {
-            sums[0][lane] += x[lane] * a[lane];
-            sums[1][lane] += x[lane] * b[lane];
-            sums[2][lane] += x[lane] * c[lane];
-            sums[3][lane] += x[lane] * d[lane];
-        }
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    let [a, b, c, d] = rows.map(|row| row.as_chunks::<LANES>());
+    // Variables of their own and loops of one length are kept in registers, tables of them in memory.
+    let [mut of_a, mut of_b, mut of_c, mut of_d] = [[0.0; LANES]; TOGETHER];
+    for ((((x, a), b), c), d) in chunks.iter().zip(a.0).zip(b.0).zip(c.0).zip(d.0) {
+        add_products(&mut of_a, x, a);
+        add_products(&mut of_b, x, b);
+        add_products(&mut of_c, x, c);
+        add_products(&mut of_d, x, d);
     }
-    for (sums, row) in sums.iter_mut().zip(rows) {
-        let tail = x.iter().skip(rest).zip(row.iter().skip(rest));
-        sums.iter_mut().zip(tail).for_each(|(sum, (&x, &y))| *sum += x * y);
+    let rests = [(of_a, a.1), (of_b, b.1), (of_c, c.1), (of_d, d.1)];
+    rests.map(|(mut sums, row)| {
+        sums.iter_mut().zip(rest.iter().zip(row)).for_each(|(sum, (&x, &y))| *sum += x * y);
+        let [a, b, c, d, e, f, g, h] = sums;
+        ((a + b) + (c + d)) + ((e + f) + (g + h))
+    })
+}
+
+const LANES: usize = 8;
+
+#[inline(always)]
+fn add_products(sums: &mut [f64; LANES], x: &[f64; LANES], y: &[f64; LANES]) {
+    let mut products = [0.0; LANES];
+    for lane in 0..LANES {
+        products[lane] = x[lane] * y[lane];
     }
-    sums.map(|[a, b, c, d, e, f, g, h]| ((a + b) + (c + d)) + ((e + f) + (g + h)))
+    for lane in 0..LANES {
+        sums[lane] += products[lane];
+    }
 }
 
 /// Solves `H d = g` for a positive definite `H`, whose lower triangle `h` `[row][column]` becomes the Cholesky factor;
