@@ -33,7 +33,7 @@ where
     map.begin_with(rows, 0.1)?;
     let mut statistics = Statistics::allocate(*map.shape())?;
     let mut learner = Map::allocate(map, Options::default())?;
-    let plan = EmOptions { iterations, tolerance: 0.0, ..EmOptions::default() }.check()?;
+    let plan = EmOptions { iterations, tolerance: 0.0 }.check()?;
     let (wall, processor) = (Instant::now(), processor_seconds());
     let outcome: Result<Outcome, FitError<GtmError>> =
         plan.fit(&mut learner, rows, &mut statistics, unobserved);

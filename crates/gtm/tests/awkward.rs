@@ -31,7 +31,7 @@ fn on<T: Real>(law: Law, counts: &[f64], features: usize, points: &[T], phi: &[T
     assert!(map.buffer().iter().all(|x| x.is_finite()), "{law:?}: start");
     let mut learner = Learner::allocate(map, Options::default()).unwrap();
     let mut statistics = Statistics::allocate(shape).unwrap();
-    let plan = EmOptions { iterations: 30, tolerance: 0.0, ..EmOptions::default() }.check().unwrap();
+    let plan = EmOptions { iterations: 30, tolerance: 0.0 }.check().unwrap();
     let mut last = f64::INFINITY;
     plan.fit(&mut learner, &bags, &mut statistics, |model, progress| {
         // In f32 each table entry is rounded, 6e-8 of some 300 terms of size 10.
