@@ -53,8 +53,8 @@ def lda(run):
 
 
 def rbm(run):
-    """An epoch of CD-1 of 64 normal topics against one of persistent CD of 64 binary units, both on 10,000 binary documents
-    over 2,000 words, in batches of 100, float32: the same products and as many draws of words."""
+    """An epoch of CD-1 of 64 normal topics against one of persistent CD of 64 binary units, in batches of 100,
+    float32, on 10,000 binary documents over 2,000 words: the same products and as many draws of words."""
     ours = run.ours
     sizes = run.sizes or ("bags=10000", "features=2000")
     shape = ours.ask("draw", 1, *sizes)

@@ -45,7 +45,9 @@ impl Learning {
         let rates = Rates { biases: 0.01 / BATCH as f64, couplings: 0.001 / BATCH as f64 };
         let (result, seconds) = timed(|| {
             for first in (0..bags.len()).step_by(BATCH) {
-                let Some(batch) = bags.as_view().slice(first..(first + BATCH).min(bags.len())) else { continue };
+                let Some(batch) = bags.as_view().slice(first..(first + BATCH).min(bags.len())) else {
+                    continue;
+                };
                 gradient.clear();
                 model.contrastive_divergence(&batch, &[], 1, gradient, draws, gibbs)?;
                 model.ascend(gradient, rates, step)?;
