@@ -9,7 +9,7 @@ from rows.problem import load
 
 
 def rows(run):
-    """Against hmmlearn by scaled recursions; its default, by logarithms, is several times slower."""
+    """Against hmmlearn by scaled recursions; its default is by logarithms."""
     ours = run.ours
     ours.ask("sequences", 1, *run.chains)
     with tempfile.TemporaryDirectory() as folder:

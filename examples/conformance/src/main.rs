@@ -11,6 +11,7 @@ mod harmonium;
 mod inference;
 mod readout;
 mod report;
+mod states;
 mod topics;
 mod windows;
 
@@ -35,6 +36,7 @@ const RESULTS: &[Results] = &[
     fits::all,
     inference::all,
     readout::all,
+    states::all,
     topics::all,
     harmonium::all,
 ];
