@@ -267,7 +267,7 @@ impl EvaluationArgs {
                 matches!(self.model, ModelKind::Grid | ModelKind::Mixture)
             }
             Features::Posterior => self.model != ModelKind::Hmm,
-            Features::Fisher => self.model == ModelKind::Hmm,
+            Features::Fisher => matches!(self.model, ModelKind::Hmm | ModelKind::Lda),
             Features::Fess | Features::Nfess => true,
         };
         of_model && (positive || self.classifier != Classifier::Svm)
@@ -316,7 +316,7 @@ impl EvaluationArgs {
                     self.classifier.name(),
                     self.features.map_or_else(String::new, |kind| format!(" --features {}", kind.name()))
                 ),
-                "spread and fess-words are of grids and mixtures, posterior of all but hmm, fisher of hmm alone; --classifier svm takes spread or posterior",
+                "spread and fess-words are of grids and mixtures, posterior of all but hmm, fisher of hmm and lda; --classifier svm takes spread or posterior",
             ),
             Self { inner_folds: 0 | 1, .. } => refuse(
                 format!("--inner-folds {} leaves nothing to choose by", self.inner_folds),
@@ -377,7 +377,8 @@ pub(crate) enum Features {
     Nfess,
     /// The terms of the free energy by word; of a grid or mixture for each label, side by side
     FessWords,
-    /// The gradient of the log-likelihood in the logarithms of the parameters; of a model for each label (hmm)
+    /// The gradient of the log-likelihood in the logarithms of the parameters; of a model for each label (hmm,
+    /// lda)
     Fisher,
 }
 

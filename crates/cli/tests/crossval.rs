@@ -232,9 +232,11 @@ fn every_model_tells_topics_apart() {
         let accuracy = said["accuracy"].as_f64().unwrap();
         assert!(accuracy > 0.85, "{args:?} {accuracy}"); // chance is a third
     }
-    let args = ["--model", "lda", "--topics", "3", "--classifier", "nearest", "--features", "posterior"];
-    let said = last(folder.path(), &[&args[..], &["--folds", "3", "--restarts", "5"]].concat());
-    assert!(said["accuracy"].as_f64().unwrap() > 0.85, "{said}");
+    for [classifier, features] in [["nearest", "posterior"], ["svm-linear", "fisher"]] {
+        let args = ["--model", "lda", "--topics", "3", "--classifier", classifier, "--features", features];
+        let said = last(folder.path(), &[&args[..], &["--folds", "3", "--restarts", "5"]].concat());
+        assert!(said["accuracy"].as_f64().unwrap() > 0.85, "{said}");
+    }
 }
 
 #[test]

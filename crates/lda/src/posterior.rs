@@ -1,4 +1,5 @@
-use countgrid_counts::{Bags, Count};
+use countgrid_counts::{Bag, Bags, Count};
+use countgrid_em::{Distributions, ExpectedCounts};
 use countgrid_math::{Real, digamma, dispatch, exp, ln};
 
 use crate::{
@@ -303,5 +304,30 @@ impl<T: Real, S: AsRef<[T]>> Lda<T, S> {
             sum.tokens += rest.total(bag);
         }
         Ok(sum)
+    }
+}
+
+/// Columns of `beta` are the topics; in the place of counts of `alpha` stands the bound's derivative in it. The posterior
+/// is inferred until it has [converged](Inference::CONVERGED): only there are these the bound's gradient.
+impl<T: Real, S: AsRef<[T]>, C: Count> ExpectedCounts<Bag<'_, C>> for Lda<T, S> {
+    type Error = LdaError;
+    const DISTRIBUTIONS: &'static [Distributions] = &[Distributions::Columns, Distributions::None];
+
+    fn counts_scratch_len(&self, _: &Bag<'_, C>) -> usize {
+        self.shape().posterior_scratch_len()
+    }
+
+    fn expected_counts(&self, bag: &Bag<'_, C>, counts: &mut [T], scratch: &mut [T]) -> Result<T, LdaError> {
+        let (beta, _) = self.tables();
+        let expected = self.shape().model_len();
+        let found = counts.len();
+        let Some((of_beta, of_alpha)) = counts.split_at_mut_checked(beta.len()).filter(|_| found == expected)
+        else {
+            return Err(LdaError::Length { table: "counts", expected, found });
+        };
+        let posterior = self.posterior(bag, 0, Inference::CONVERGED, scratch)?;
+        posterior.expected_counts(of_beta)?;
+        posterior.alpha_gradient(of_alpha)?;
+        Ok(T::from_f64(posterior.bound()))
     }
 }

@@ -6,7 +6,7 @@ mod common;
 
 use common::*;
 use countgrid_counts::{Bag, Bags, Csr, CsrBuf, Dense};
-use countgrid_em::{Fit, FreeEnergy, Learn, StepSize, StepwiseOptions, Tables, TablesMutExt};
+use countgrid_em::{ExpectedCounts, Fit, FreeEnergy, Learn, StepSize, StepwiseOptions, Tables, TablesMutExt};
 use countgrid_lda::{Concentration, Grouping, Inference, Lda, Learner, Options, Shape, Statistics, Terms};
 use countgrid_math::{Real, digamma, ln_gamma};
 use proptest::prelude::*;
@@ -181,6 +181,15 @@ proptest! {
         for ((&raw, &count), &p) in beta.iter().zip(&counts).zip(lda.beta()) {
             prop_assert!(near(raw, count / p));
         }
+        // What Fisher scores are made of is the same, of a document alone.
+        let (bound, entries): (f64, Vec<_>) = (posterior.bound(), bags.entries(d).collect());
+        let (features, tokens): (Vec<u32>, Vec<_>) = entries.into_iter().map(|(z, c)| (z as u32, c)).unzip();
+        let bag = Bag::new(p.features(), &features, &tokens).unwrap();
+        let mut all = vec![0.0; shape.model_len()];
+        let mut own = vec![0.0; lda.counts_scratch_len(&bag)];
+        let found = lda.expected_counts(&bag, &mut all, &mut own).unwrap();
+        prop_assert!(near(found, bound));
+        prop_assert!(all.iter().zip(counts.iter().chain(&alpha)).all(|(&a, &b)| near(a, b)));
         // The bound is smooth on the scale of an entry; a step of 1e-4 of it leaves 1e-8 of the third derivative's part
         // and 1e-16 |bound| / 1e-4 of rounding. From the same optimum, which moves by as little.
         let mut tables = lda.buffer().to_vec();

@@ -1,11 +1,12 @@
 //! Latent Dirichlet allocation as a model that labels are told with.
 
-use countgrid_counts::{Bags, CsrBuf};
-use countgrid_em::{EmOptions, Restarts, unobserved};
+use countgrid_counts::{Bag, Bags, CsrBuf};
+use countgrid_em::{EmOptions, Restarts, Tables, unobserved};
 use countgrid_lda::{
     Concentration, Grouping, Inference, Lda, LdaError, Learner, Options, Shape, Statistics, Terms,
 };
 use countgrid_math::AlignedVec;
+use countgrid_scores::{Form, fisher};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 use crate::{
@@ -91,6 +92,9 @@ pub(crate) fn free_energies<T: Stored>(model: &Topics, bags: &Store<T>) -> Resul
 /// What topics say of each document.
 pub(crate) fn features<T: Stored>(kind: Features, model: &Topics, bags: &Store<T>) -> Result<Rows, Failure> {
     let terms = Terms::new(model, Inference::default(), Grouping::Topic);
+    if kind == Features::Fisher {
+        return scores(model, bags);
+    }
     let columns = match kind {
         Features::Posterior => model.shape().topics(),
         _ => terms.terms(),
@@ -113,6 +117,24 @@ pub(crate) fn features<T: Stored>(kind: Features, model: &Topics, bags: &Store<T
             if kind == Features::Nfess && total > 0.0 {
                 row.iter_mut().for_each(|x| *x /= total);
             }
+        }
+        Ok::<_, Failure>(())
+    })?;
+    Ok(rows)
+}
+
+/// The gradient of the bound: in the logarithms of the topics' entries, and in `alpha`.
+fn scores<T: Stored>(model: &Topics, bags: &Store<T>) -> Result<Rows, Failure> {
+    let mut rows = Rows::zeros(bags.len(), model.buffer().len())?;
+    let mut scratch = vec![0.0; model.shape().posterior_scratch_len()];
+    bags.each(false, |first, block| {
+        for place in 0..block.len() {
+            let entries = block.entries(place).map(|(word, count)| (word as u32, count)); // words are fewer than 2³²
+            let (words, counts): (Vec<u32>, Vec<T>) = entries.unzip();
+            let bag = Bag::new(bags.features(), &words, &counts)
+                .map_err(|error| Failure::new(error, "this is a bug worth a report"))?;
+            fisher(model, &bag, Form::Logit, rows.row_mut(first + place), &mut scratch)
+                .map_err(|error| Failure::new(error, "take a --pseudocount above 0"))?;
         }
         Ok::<_, Failure>(())
     })?;
