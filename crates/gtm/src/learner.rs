@@ -238,7 +238,8 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, W: AsMut<[f64]>> Learn for Learner<T, 
     /// # Errors
     /// [`GtmError::ShapeMismatch`].
     /// # Source
-    /// `math/zip-gtm.md`, sections 3 and 4.
+    /// Lambert 1992 for the regression of zero-inflated counts; Alvarez-Medina & Hidalgo-Silva, Sec. 3, whose Eqs. 8 and 9
+    /// have other weights, of a truncated law, and a diagonal Hessian: they do not raise the likelihood.
     fn maximization(&mut self, statistics: &mut Self::Statistics) -> Result<(), GtmError> {
         self.same_shape(statistics.shape())?;
         if !(statistics.documents() > T::zero()) {

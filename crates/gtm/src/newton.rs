@@ -58,7 +58,7 @@ const LEAST_GAIN: f64 = 1e-12;
 /// A coefficient that the others and the ridge leave undetermined stays as it is. Whatever happens, the objective does
 /// not fall, and what is not finite is not accepted.
 /// # Source
-/// `math/zip-gtm.md`, section 3: Armijo's rule with 1e-4.
+/// Nocedal & Wright, Numerical Optimization, Sec. 3.1: backtracking by Armijo's rule with 1e-4.
 pub(crate) fn maximize<T: Real>(
     design: Design<'_>,
     target: Target<'_>,

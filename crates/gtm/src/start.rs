@@ -190,7 +190,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gtm<T, S> {
     /// [`GtmError::Setting`] for a spread that is not above zero; [`GtmError::Empty`] without documents; documents that
     /// do not go with the map.
     /// # Source
-    /// `math/zip-gtm.md`, section 6.
+    /// Bishop, Svensén & Williams 1998 start on the principal plane; here the documents do, at Hellinger distances.
     pub fn begin_with<D: Source<T>>(&mut self, documents: &D, spread: f64) -> Result<(), GtmError> {
         if !(spread > 0.0 && spread.is_finite()) {
             return Err(GtmError::Setting { name: "spread" });

@@ -1,4 +1,4 @@
-//! The identities of the model, for every law and both paths.
+//! The identities of the model, numbered, for every law and both paths.
 
 mod common;
 
@@ -23,7 +23,7 @@ fn paths(law: Law) -> Vec<Path> {
 }
 
 proptest! {
-    #[test] // property 1 of the note, and the emissions by brute force
+    #[test] // property 1: posteriors sum to one; and the emissions by brute force
     fn posteriors_are_those_of_the_laws(problem in problem(), law in law()) {
         for path in paths(law) {
             let learner = problem.learner::<f64>(law, path, Options::default());
