@@ -53,7 +53,7 @@ def lda(run):
 
 
 def rbm(run):
-    """An epoch of CD-1 of 64 normal topics against one of persistent CD of 64 binary units, in batches of 100,
+    """An epoch of CD-1 with 64 normal topics against persistent CD with 64 binary units, in batches of 100,
     float32, on 10,000 binary documents over 2,000 words: the same products and as many draws of words."""
     ours = run.ours
     sizes = run.sizes or ("bags=10000", "features=2000")
