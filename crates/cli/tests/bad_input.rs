@@ -66,7 +66,7 @@ fn empty_files() {
 fn malformed_lines() {
     refused_file("a.csv", b"id,text\n1,fine\n2,one,too many\n", &["line 3", "3 fields"]);
     refused_file("a.csv", b"id,text\n1,\"never closed\n", &["line 2", "quote"]);
-    refused_file("a.csv", b"x,y\n1,2\n", &["`x`, `y`", "--text-column"]);
+    refused_file("a.csv", b"x,y\n1,b\n", &["`x`, `y`", "--text-column"]);
     refused_file("a.jsonl", b"{\"text\":\"fine\"}\n{\"text\":\n", &["line 2", "not JSON"]);
     refused_file("a.csv.gz", &gzip(csv(',').as_bytes())[..900], &["gzip stream ends too early"]);
 }
