@@ -44,11 +44,14 @@ fn of<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Makes a model in the caller's memory.
+type Begin<T> = for<'a> fn(Shape, &'a mut [T]) -> Result<Hmm<T, &'a mut [T]>, countgrid_hmm::HmmError>;
+
 fn fitted<T: Real>(
     report: &mut Report<'_>,
     what: &str,
     pseudocount: f64,
-    begin: for<'a> fn(Shape, &'a mut [T]) -> Result<Hmm<T, &'a mut [T]>, countgrid_hmm::HmmError>,
+    begin: Begin<T>,
 ) -> Result<(), Failure> {
     let (shape, x) = (Shape::new(STATES, SYMBOLS)?, symbols());
     let data = Sequences::new(SYMBOLS, &OFFSETS, &x)?;
