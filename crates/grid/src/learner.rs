@@ -1,6 +1,6 @@
 use countgrid_counts::Bags;
 use countgrid_em::{Anneal, Fit, Learn};
-use countgrid_math::{Kernel, Real, dispatch, ln, sum};
+use countgrid_math::{Kernel, Real, dispatch, sum, sum_ln_floored};
 
 use crate::{
     Grid, GridError, LogHistograms, Options, Shape, Statistics,
@@ -245,7 +245,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Learn for Learner<T, S
         for (pseudocount, table) in [(self.options.pseudocount, pi), (self.options.prior_pseudocount, prior)]
         {
             if pseudocount > 0.0 {
-                penalty -= pseudocount * dispatch(LogSum(table));
+                penalty -= pseudocount * sum_ln_floored(table);
             }
         }
         penalty
@@ -301,27 +301,6 @@ impl<T: Real> Kernel for Inner<'_, T> {
                 }
                 total += sum(&row);
             }
-        }
-        total
-    }
-}
-
-/// `Σ log max(x, floor)`, a row of logarithms at a time, in f64.
-struct LogSum<'a, T>(&'a [T]);
-
-impl<T: Real> Kernel for LogSum<'_, T> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn run(self) -> f64 {
-        let mut total = 0.0;
-        for table in self.0.chunks(T::LANES) {
-            let mut row = T::lanes();
-            let row = row.as_mut();
-            for (log, &x) in row.iter_mut().zip(table) {
-                *log = ln(if x > T::FLOOR { x } else { T::FLOOR });
-            }
-            total += sum(&row[..table.len()]).to_f64();
         }
         total
     }

@@ -129,7 +129,7 @@ impl<T: Real, S: AsRef<[T]>> Emissions<T, S> {
         let (shape, values) = (&self.shape, documents.values(n));
         let exposure = self.exposure(documents, n)?;
         let profile = self.profile(documents, n)?;
-        scores.copy_from_slice(self.part("log_mixing"));
+        scores.iter_mut().zip(self.part("log_mixing")).for_each(|(score, &log)| *score = log);
         if shape.is_general() {
             let cells = Cells::new(self, exposure, profile, scratch);
             add_zeros(&cells, values.clone(), scores);

@@ -42,8 +42,8 @@ pub(crate) fn base<T: Real>(
         }
         Law::Gaussian => {
             let Ok(law) = Gaussian::new(T::zero(), T::one()) else { return f64::NAN };
-            features as f64 * law.ln_base(T::zero()).to_f64()
-                - 0.5 * precision.to_f64() * each(&|x| x.to_f64() * x.to_f64())
+            let squares = values.map(|(_, x)| x.to_f64()).fold(0.0, |sum, x| sum + x * x);
+            features as f64 * law.ln_base(T::zero()).to_f64() - 0.5 * precision.to_f64() * squares
         }
     }
 }

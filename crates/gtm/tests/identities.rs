@@ -59,7 +59,9 @@ proptest! {
             let options = Options { newton_steps, ..Options::default() };
             let (_, objective) = chain(&problem, law, path, options, 8);
             for pair in objective.windows(2) {
-                prop_assert!(pair[1] <= pair[0] + 1e-9 * pair[0].abs(), "{path:?} {objective:?}");
+                // Terms of empty documents cancel to 0, up to their rounding.
+                let rounding = 1e-9 * pair[0].abs() + ROUNDING;
+                prop_assert!(pair[1] <= pair[0] + rounding, "{path:?} {objective:?}");
             }
         }
     }
@@ -74,7 +76,7 @@ proptest! {
         let mut last = f64::INFINITY;
         for _ in 0..6 {
             let free_energy = problem.e_step(&learner, &mut sums);
-            prop_assert!(free_energy <= last + 1e-9 * last.abs(), "{} {}", free_energy, last);
+            prop_assert!(free_energy <= last + 1e-9 * last.abs() + ROUNDING, "{} {}", free_energy, last);
             prop_assert!(learner.map().table("weights").unwrap().iter().all(|w| w.is_finite()));
             last = free_energy;
             learner.maximization(&mut sums).unwrap();

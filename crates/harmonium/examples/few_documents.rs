@@ -8,6 +8,8 @@
 //! `docs/harmonium.md` discusses what came out.
 
 use std::error::Error;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use countgrid_counts::{Bags, Dense};
 use countgrid_em::{TablesMutExt, restart_seed};
@@ -23,7 +25,39 @@ const DOCUMENTS: [usize; 4] = [25, 50, 100, 200];
 
 type Model = Harmonium<f32, Vec<f32>>;
 type Random = Draws<ChaCha8Rng>;
-type Outcome<T> = Result<T, Box<dyn Error>>;
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// `work` of every index below `length`, in their order, on all cores.
+fn each<R: Send>(length: usize, work: impl Fn(usize) -> Outcome<R> + Sync) -> Outcome<Vec<R>> {
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= length {
+                        break;
+                    }
+                    let done = work(index);
+                    if let Ok(mut found) = found.lock() {
+                        found.push((index, done));
+                    }
+                }
+            });
+        }
+    });
+    let mut found = found.into_inner().map_err(|_| "a thread panicked")?;
+    found.sort_by_key(|&(index, _)| index);
+    found.into_iter().map(|(_, done)| done).collect()
+}
+
+fn result(design: Design, documents: usize, index: usize, iterations: usize) -> Outcome<Findings> {
+    let seed = restart_seed(1 + design as u64, index + 1);
+    let problem = Problem::draw(design, documents, seed)?;
+    let (estimates, effective) = problem.estimates(iterations, seed)?;
+    let errors = estimates.iter().map(|estimate| coupling_errors(&problem.v, estimate));
+    Ok(Findings { errors: errors.collect::<Result<_, _>>()?, on: problem.share_on(), effective })
+}
 
 /// How a data set comes about.
 #[derive(Clone, Copy, PartialEq)]
@@ -43,19 +77,17 @@ fn main() -> Outcome<()> {
         [(Design::Published, "as published, α = 0"), (Design::Centred, "centred, α = -½ V1")]
     {
         println!("\n{title}\n{:38}{}", "estimate of V", DOCUMENTS.map(|n| format!("N={n:<21}")).concat());
+        let results = each(data_sets * DOCUMENTS.len(), |problem| {
+            result(design, DOCUMENTS[problem % DOCUMENTS.len()], problem, iterations)
+        })?;
         let mut table = vec![[const { Vec::new() }; DOCUMENTS.len()]; ESTIMATES.len()];
-        let (mut on, mut effective) = (0.0, Vec::new());
-        for data_set in 0..data_sets {
-            for (column, &documents) in DOCUMENTS.iter().enumerate() {
-                let seed = restart_seed(1 + design as u64, data_set * DOCUMENTS.len() + column + 1);
-                let problem = Problem::draw(design, documents, seed)?;
-                on += problem.share_on() / (data_sets * DOCUMENTS.len()) as f64;
-                for (row, estimate) in problem.estimates(iterations, seed, &mut effective)?.iter().enumerate()
-                {
-                    table[row][column].push(coupling_errors(&problem.v, estimate)?);
-                }
+        for (problem, result) in results.iter().enumerate() {
+            for (row, &errors) in table.iter_mut().zip(&result.errors) {
+                row[problem % DOCUMENTS.len()].push(errors);
             }
         }
+        let on = results.iter().map(|result| result.on).sum::<f64>() / results.len() as f64;
+        let mut effective: Vec<_> = results.iter().map(|result| result.effective).collect();
         for (name, row) in ESTIMATES.iter().zip(&table) {
             print!("{name:38}");
             row.iter().for_each(|errors| print!("{:23}", summary(errors)));
@@ -69,6 +101,13 @@ fn main() -> Outcome<()> {
         );
     }
     Ok(())
+}
+
+/// What one data set says: `(mae, mre)` of every estimate.
+struct Findings {
+    errors: Vec<(f64, f64)>,
+    on: f64,
+    effective: f64,
 }
 
 const ESTIMATES: [&str; 8] = [
@@ -132,8 +171,8 @@ impl Problem {
         self.counts.iter().map(|&x| f64::from(x)).sum::<f64>() / self.counts.len() as f64
     }
 
-    /// One `V̂` a row of [`ESTIMATES`].
-    fn estimates(&self, iterations: usize, seed: u64, effective: &mut Vec<f64>) -> Outcome<Vec<Vec<f64>>> {
+    /// One `V̂` a row of [`ESTIMATES`], and the effective samples of the mean coupling under the close prior.
+    fn estimates(&self, iterations: usize, seed: u64) -> Outcome<(Vec<Vec<f64>>, f64)> {
         let mut random = Draws::new(ChaCha8Rng::seed_from_u64(restart_seed(seed, 99)));
         let mut chain = Chain::new(self)?;
         let constant = vec![self.one_constant(); WORDS * WORDS];
@@ -146,12 +185,11 @@ impl Problem {
         };
         let fixed = |deviation: f32| Prior::new(vec![0.0; WORDS], vec![deviation * deviation; WORDS]);
         let (close, trace) = sample(&large, fixed(0.1)?, None)?;
-        effective.push(effective_sample_size(&trace)?);
         let (vague, _) = sample(&large, fixed(1.0)?, None)?;
         let begun = |sharing| fixed(1.0)?.update(fine.w(), TOPICS, sharing, GUARD);
         let (per_word, _) = sample(&fine, begun(Sharing::PerRow)?, Some(Sharing::PerRow))?;
         let (pooled, _) = sample(&fine, begun(Sharing::Pooled)?, Some(Sharing::Pooled))?;
-        Ok(vec![
+        let estimates = vec![
             vec![0.0; WORDS * WORDS],
             constant,
             gram(rough.w(), 1.0)?,
@@ -160,7 +198,8 @@ impl Problem {
             vague,
             per_word,
             pooled,
-        ])
+        ];
+        Ok((estimates, effective_sample_size(&trace)?))
     }
 
     /// The known biases, and couplings from `N(0, spread²)`.

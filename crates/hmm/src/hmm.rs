@@ -46,15 +46,15 @@ pub(crate) type PartsMut<'a, T> = (&'a mut [T], &'a mut [T], &'a mut [T]);
 /// The tables of a buffer of length [`Shape::hmm_len`].
 pub(crate) fn parts<'a, T>(shape: &Shape, buffer: &'a [T]) -> Parts<'a, T> {
     let states = shape.states();
-    let (start, rest) = buffer.split_at(states);
-    let (trans, emit) = rest.split_at(states * states);
+    let (start, rest) = buffer.split_at_checked(states).unwrap_or_default();
+    let (trans, emit) = rest.split_at_checked(states * states).unwrap_or_default();
     (start, trans, emit)
 }
 
 pub(crate) fn parts_mut<'a, T>(shape: &Shape, buffer: &'a mut [T]) -> PartsMut<'a, T> {
     let states = shape.states();
-    let (start, rest) = buffer.split_at_mut(states);
-    let (trans, emit) = rest.split_at_mut(states * states);
+    let (start, rest) = buffer.split_at_mut_checked(states).unwrap_or_default();
+    let (trans, emit) = rest.split_at_mut_checked(states * states).unwrap_or_default();
     (start, trans, emit)
 }
 

@@ -7,6 +7,7 @@ use countgrid_math::{Real, dispatch, ln};
 use crate::{
     Hmm, HmmError, Shape,
     error::{long_enough, same_length},
+    hmm::parts,
     posterior::Counts,
     recursions::{Smooth, Work},
 };
@@ -206,13 +207,13 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Learn for Learner<Hmm<T, S>> {
     fn maximization(&mut self, statistics: &mut Self::Statistics) -> Result<(), HmmError> {
         let hmm = &mut self.model;
         hmm.check_shape(statistics).map_err(|_| HmmError::ShapeMismatch)?;
-        let (a, states) = (T::from_f64(self.pseudocount), hmm.shape().states());
+        let (a, shape) = (T::from_f64(self.pseudocount), *hmm.shape());
+        let states = shape.states();
         let (sums, totals) = (statistics.sums.as_mut(), statistics.scratch.as_mut());
         // From here on the sums are only read; scratch is at least as long as the states are many.
         let (sums, totals) = (&*sums, &mut totals[..states]);
         let (start, trans, emit) = hmm.tables_mut();
-        let (start_sums, rest) = sums.split_at(states);
-        let (trans_sums, emit_sums) = rest.split_at(states * states);
+        let (start_sums, trans_sums, emit_sums) = parts(&shape, sums);
         estimate(start, start_sums, a);
         for (row, sums) in trans.chunks_exact_mut(states).zip(trans_sums.chunks_exact(states)) {
             estimate(row, sums, a);

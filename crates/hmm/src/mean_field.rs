@@ -33,8 +33,8 @@ impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
         same_length("q", positions.saturating_mul(shape.states()), q.len())?;
         // None of the alphas are kept.
         long_enough("scratch", shape.scratch_len::<T>(0), scratch.len())?;
-        let (states, x) = (shape.states(), sequence.entries());
-        let ((start, trans, emit), padded) = (self.tables(), states.next_multiple_of(2));
+        let (states, x) = (shape.states().max(1), sequence.entries());
+        let (start, trans, emit) = self.tables();
         let mut work = Work::new(shape, scratch, 0);
         work.prepare(states, trans);
         let Work { packed, beta, gamma, .. } = &mut work;
@@ -48,24 +48,25 @@ impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
             q.iter_mut().zip(emission(emit, states, x)).for_each(|(q, &b)| *q = floored_ln(b));
             softmax(q);
         }
-        let last = positions - 1;
-        for n in (0..sweeps).flat_map(|_| 0..positions) {
-            // Neighbours in padded rows, one after the other, and what they give.
-            let mut add = |neighbour: Option<usize>, logs: &[T], q: &mut [T]| {
-                let Some(m) = neighbour else { return };
-                beta.fill(T::zero());
-                beta[..states].copy_from_slice(&q[m * states..(m + 1) * states]);
-                product(&beta[..padded], logs, gamma);
-                let own = &mut q[n * states..(n + 1) * states];
-                own.iter_mut().zip(gamma.iter()).for_each(|(log, &x)| *log += x);
-            };
-            let own = &mut q[n * states..(n + 1) * states];
-            for ((log, &b), &p) in own.iter_mut().zip(emission(emit, states, x[n])).zip(start) {
+        for (n, &x) in (0..sweeps).flat_map(|_| x.iter().enumerate()) {
+            let (before, rest) = q.split_at_mut_checked(n * states).unwrap_or_default();
+            let (own, after) = rest.split_at_mut_checked(states).unwrap_or_default();
+            for ((log, &b), &p) in own.iter_mut().zip(emission(emit, states, x)).zip(start) {
                 *log = floored_ln(b) + if n == 0 { floored_ln(p) } else { T::zero() };
             }
-            add(n.checked_sub(1), packed.rows, q);
-            add((n < last).then_some(n + 1), packed.columns, q);
-            softmax(&mut q[n * states..(n + 1) * states]);
+            // Neighbours in padded rows, one after the other, and what they give.
+            let neighbours = [
+                (before.rchunks_exact(states).next(), &*packed.rows),
+                (after.chunks_exact(states).next(), &*packed.columns),
+            ];
+            for (neighbour, logs) in neighbours {
+                let Some(neighbour) = neighbour else { continue };
+                beta.fill(T::zero());
+                beta.iter_mut().zip(neighbour).for_each(|(beta, &q)| *beta = q);
+                product(beta, logs, gamma);
+                own.iter_mut().zip(gamma.iter()).for_each(|(log, &x)| *log += x);
+            }
+            softmax(own);
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use crate::{
     Hmm, HmmError, Shape,
     error::{long_enough, same_length},
     hmm::{PartsMut, parts_mut},
-    recursions::{Blocks, Likelihood, Smooth, Step, Visit, Work, pack_rows},
+    recursions::{Blocks, Likelihood, Smooth, Step, Visit, Work, cut, pack_rows},
 };
 
 impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
@@ -39,9 +39,9 @@ impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
         let shape = self.shape();
         let width = shape.width::<T>();
         long_enough("scratch", shape.likelihood_scratch_len::<T>(), scratch.len())?;
-        let (rows, rest) = scratch.split_at_mut(shape.packed_len::<T>());
-        let (row, rest) = rest.split_at_mut(width);
-        let (next, _) = rest.split_at_mut(width);
+        let mut rest = scratch;
+        let rows = cut(&mut rest, shape.packed_len::<T>());
+        let (row, next) = (cut(&mut rest, width), cut(&mut rest, width));
         row.fill(T::zero());
         pack_rows(shape.states(), self.tables().1, rows, width);
         let kernel = Likelihood { parts: self.tables(), x: sequence.entries(), rows, row, next };
@@ -117,7 +117,11 @@ impl<T: Real> Visit<T> for Posteriors<'_, T> {
             *gamma = x;
         }
         if let Some(xi) = self.xi.get_mut(n * states * states..(n + 1) * states * states) {
-            step.pairs(|i, j, weight| xi[i * states + j] = step.alpha[i] * weight);
+            step.pairs(|pair| {
+                if let Some(xi) = xi.get_mut(pair.i * states + pair.j) {
+                    *xi = pair.xi;
+                }
+            });
         }
     }
 }
@@ -139,8 +143,9 @@ impl<X: Symbol, T: Real> Visit<T> for Counts<'_, X, T> {
     #[inline(always)]
     fn visit(&mut self, step: Step<'_, T>, blocks: Blocks<'_, T>) {
         let (start, trans, emit) = &mut self.sums;
-        let first = self.x[step.n].index() * self.states;
-        let emitted = &mut emit[first..first + self.states];
+        let Some(x) = self.x.get(step.n) else { return };
+        let first = x.index() * self.states;
+        let emitted = emit.get_mut(first..first + self.states).unwrap_or_default();
         emitted.iter_mut().zip(step.gamma).for_each(|(sum, &gamma)| *sum += gamma);
         blocks.add_pairs(step.n, trans, self.states);
         if step.n == 0 {

@@ -24,6 +24,13 @@ pub(crate) struct Packed<'a, T> {
     pub(crate) columns: &'a mut [T], // [to][from]
 }
 
+/// The first `len` elements, which the buffer then no longer has. (None of a shorter one: lengths are checked before.)
+pub(crate) fn cut<'a, T>(buffer: &mut &'a mut [T], len: usize) -> &'a mut [T] {
+    let (first, rest) = core::mem::take(buffer).split_at_mut_checked(len).unwrap_or_default();
+    *buffer = rest;
+    first
+}
+
 /// What the recursions work in, cut from scratch.
 pub(crate) struct Work<'a, T> {
     pub(crate) packed: Packed<'a, T>,
@@ -37,15 +44,18 @@ pub(crate) struct Work<'a, T> {
 impl<'a, T: Real> Work<'a, T> {
     /// Cuts scratch of at least [`Shape::scratch_len`] of the sequence's length.
     pub(crate) fn new(shape: &Shape, scratch: &'a mut [T], positions: usize) -> Self {
-        let width = shape.width::<T>();
-        let (rows, rest) = scratch.split_at_mut(shape.packed_len::<T>());
-        let (columns, rest) = rest.split_at_mut(shape.packed_len::<T>());
-        let (beta, rest) = rest.split_at_mut(width);
-        let (gamma, rest) = rest.split_at_mut(width);
-        let (ring, rest) = rest.split_at_mut(BLOCK * width);
-        let (alpha, rest) = rest.split_at_mut(positions * width);
-        let (scales, _) = rest.split_at_mut(positions);
-        Self { packed: Packed { width, rows, columns }, beta, gamma, ring, alpha, scales }
+        let (width, mut rest) = (shape.width::<T>(), scratch);
+        let mut take = |len| cut(&mut rest, len);
+        let packed =
+            Packed { width, rows: take(shape.packed_len::<T>()), columns: take(shape.packed_len::<T>()) };
+        Self {
+            packed,
+            beta: take(width),
+            gamma: take(width),
+            ring: take(BLOCK * width),
+            alpha: take(positions * width),
+            scales: take(positions),
+        }
     }
 
     /// Packs the transition table, and clears the padding of what is written only in part.
@@ -53,9 +63,9 @@ impl<'a, T: Real> Work<'a, T> {
         let Packed { width, rows, columns } = &mut self.packed;
         columns.fill(T::zero());
         pack_rows(states, trans, rows, *width);
-        for (from, row) in trans.chunks_exact(states).enumerate() {
-            for (&p, column) in row.iter().zip(columns.chunks_exact_mut(*width)) {
-                column[from] = floored(p);
+        for (from, row) in trans.chunks_exact(states.max(1)).enumerate() {
+            for (&p, column) in row.iter().zip(columns.chunks_exact_mut((*width).max(1))) {
+                column.iter_mut().skip(from).take(1).for_each(|entry| *entry = floored(p));
             }
         }
         self.ring.fill(T::zero());
@@ -67,7 +77,7 @@ impl<'a, T: Real> Work<'a, T> {
 /// Packs the rows of a transition table.
 pub(crate) fn pack_rows<T: Real>(states: usize, trans: &[T], rows: &mut [T], width: usize) {
     rows.fill(T::zero());
-    for (packed, row) in rows.chunks_exact_mut(width).zip(trans.chunks_exact(states)) {
+    for (packed, row) in rows.chunks_exact_mut(width.max(1)).zip(trans.chunks_exact(states.max(1))) {
         packed.iter_mut().zip(row).for_each(|(packed, &p)| *packed = floored(p));
     }
 }
@@ -83,17 +93,20 @@ fn least<T: Real>() -> T {
     T::min_positive_value()
 }
 
-/// `out_j = Σ_i x_i rows_ij`: those of even and of odd `i` apart, so that additions need not wait for one another.
+/// `out_j = Σ_i x_i rows_ij` over as many `i` as there are rows: those of even and of odd `i` apart, so that additions need
+/// not wait for one another.
 #[inline(always)]
 pub(crate) fn product<T: Real>(x: &[T], rows: &[T], out: &mut [T]) {
     let width = out.len();
     for (chunk, out) in out.chunks_exact_mut(T::LANES).enumerate() {
         let at = chunk * T::LANES..(chunk + 1) * T::LANES;
         let (mut even, mut odd) = (T::lanes(), T::lanes());
-        for (x, rows) in x.chunks_exact(2).zip(rows.chunks_exact(2 * width)) {
-            let (first, second) = rows.split_at(width);
-            add_scaled(even.as_mut(), x[0], &first[at.clone()]);
-            add_scaled(odd.as_mut(), x[1], &second[at.clone()]);
+        for (x, rows) in x.chunks_exact(2).zip(rows.chunks_exact((2 * width).max(1))) {
+            let Some((first, second)) = rows.split_at_checked(width) else { continue };
+            if let ([x, y], Some(first), Some(second)) = (x, first.get(at.clone()), second.get(at.clone())) {
+                add_scaled(even.as_mut(), *x, first);
+                add_scaled(odd.as_mut(), *y, second);
+            }
         }
         for ((out, &even), &odd) in out.iter_mut().zip(even.as_ref()).zip(odd.as_ref()) {
             *out = even + odd;
@@ -185,7 +198,7 @@ fn emit_and_scale<T: Real>(row: &mut [T], emission: &[T]) -> Option<T> {
 #[inline(always)]
 pub(crate) fn emission<T, X: Symbol>(emit: &[T], states: usize, x: X) -> &[T] {
     let first = x.index() * states;
-    &emit[first..first + states]
+    emit.get(first..first + states).unwrap_or_default()
 }
 
 /// `alpha` and scales of every position. Returns the log-likelihood, or the position at which the sequence becomes
@@ -199,19 +212,19 @@ pub(crate) fn forward<T: Real, X: Symbol>(
     let (states, width) = (start.len(), work.packed.width);
     let mut log = LogProduct::new();
     let mut done: &mut [T] = &mut [];
-    let mut rest: &mut [T] = work.alpha;
-    for (n, (&x, scale)) in x.iter().zip(work.scales.iter_mut()).enumerate() {
-        let (row, after) = rest.split_at_mut(width);
+    for (n, ((&x, scale), row)) in
+        x.iter().zip(work.scales.iter_mut()).zip(work.alpha.chunks_exact_mut(width.max(1))).enumerate()
+    {
         if n == 0 {
             row.fill(T::zero());
-            row[..states].copy_from_slice(start);
+            row.iter_mut().zip(start).for_each(|(alpha, &p)| *alpha = p);
         } else {
-            product(&done[..states.next_multiple_of(2)], work.packed.rows, row);
+            product(done, work.packed.rows, row);
         }
         let c = emit_and_scale(row, emission(emit, states, x)).ok_or(n)?;
         *scale = c;
         log.multiply(c.to_f64());
-        (done, rest) = (row, after);
+        done = row;
     }
     Ok(log.ln())
 }
@@ -267,9 +280,9 @@ pub(crate) fn likelihood<'a, T: Real, X: Symbol>(
     for (n, &x) in x.iter().enumerate() {
         if n == 0 {
             next.fill(T::zero());
-            next[..states].copy_from_slice(start);
+            next.iter_mut().zip(start).for_each(|(alpha, &p)| *alpha = p);
         } else {
-            product(&row[..states.next_multiple_of(2)], rows, next);
+            product(row, rows, next);
         }
         log.multiply(emit_and_scale(next, emission(emit, states, x)).ok_or(n)?.to_f64());
         core::mem::swap(&mut row, &mut next);
@@ -294,16 +307,31 @@ pub(crate) struct Step<'a, T> {
     pub(crate) rows: &'a [T],
 }
 
+/// Two states in a row.
+pub(crate) struct Pair<T> {
+    pub(crate) i: usize,
+    pub(crate) j: usize,
+    /// `A_ij`.
+    pub(crate) p: T,
+    /// `w_j A_ij`.
+    pub(crate) weight: T,
+    /// `xi_n(i, j)`.
+    pub(crate) xi: T,
+    /// Of `i`.
+    pub(crate) beta: T,
+}
+
 impl<T: Real> Step<'_, T> {
-    /// Every pair of states that is possible at `n` and `n + 1`: `(i, j, w_j A_ij)`.
+    /// Every pair of states that is possible at `n` and `n + 1`.
     #[inline(always)]
-    pub(crate) fn pairs(&self, mut pair: impl FnMut(usize, usize, T)) {
+    pub(crate) fn pairs(&self, mut take: impl FnMut(Pair<T>)) {
         let width = self.next.len();
-        for (i, row) in self.rows.chunks_exact(width.max(1)).enumerate() {
-            if self.alpha.get(i).is_some_and(|&alpha| alpha > T::zero()) {
+        let rows = self.rows.chunks_exact(width.max(1)).zip(self.alpha).zip(self.beta);
+        for (i, ((row, &alpha), &beta)) in rows.enumerate() {
+            if alpha > T::zero() {
                 for (j, (&p, &w)) in row.iter().zip(self.next).enumerate() {
                     if p > T::zero() && w > T::zero() {
-                        pair(i, j, p * w);
+                        take(Pair { i, j, p, weight: p * w, xi: alpha * (p * w), beta });
                     }
                 }
             }
@@ -325,28 +353,30 @@ pub(crate) fn backward<T: Real, X: Symbol>(
     visitor: &mut impl Visit<T>,
 ) {
     let (states, width) = (start.len(), work.packed.width);
-    let padded = states.next_multiple_of(2);
-    let last = x.len() - 1;
-    for n in (0..x.len()).rev() {
+    let (alphas, scales): (&[T], &[T]) = (work.alpha, work.scales);
+    let last = x.len().saturating_sub(1);
+    for (n, alpha) in alphas.chunks_exact(width.max(1)).enumerate().rev() {
         let slot = n % BLOCK * width;
-        let alpha = &work.alpha[n * width..(n + 1) * width];
-        let next = if n == last {
-            for (beta, &alpha) in work.beta.iter_mut().zip(alpha) {
-                *beta = if alpha > T::zero() { T::one() } else { T::zero() };
+        let next = match (x.get(n + 1), scales.get(n + 1)) {
+            (Some(&following), Some(&scale)) => {
+                let inverse = T::one() / scale;
+                let w = work.ring.get_mut(slot..slot + width).unwrap_or_default();
+                let emission = emission(emit, states, following);
+                for ((w, &b), &beta) in w.iter_mut().zip(emission).zip(&*work.beta) {
+                    *w = b * inverse * beta; // zero where `alpha` is, since `beta` is
+                }
+                product(w, work.packed.columns, work.beta);
+                for (beta, &alpha) in work.beta.iter_mut().zip(alpha) {
+                    *beta = if alpha > T::zero() { *beta } else { T::zero() };
+                }
+                slot..slot + width
             }
-            0..0
-        } else {
-            let inverse = T::one() / work.scales[n + 1];
-            let w = &mut work.ring[slot..slot + width];
-            let emission = emission(emit, states, x[n + 1]);
-            for ((w, &b), &beta) in w.iter_mut().zip(emission).zip(&*work.beta) {
-                *w = b * inverse * beta; // zero where `alpha` is, since `beta` is
+            _ => {
+                for (beta, &alpha) in work.beta.iter_mut().zip(alpha) {
+                    *beta = if alpha > T::zero() { T::one() } else { T::zero() };
+                }
+                0..0
             }
-            product(&w[..padded], work.packed.columns, work.beta);
-            for (beta, &alpha) in work.beta.iter_mut().zip(alpha) {
-                *beta = if alpha > T::zero() { *beta } else { T::zero() };
-            }
-            slot..slot + width
         };
         for ((gamma, &alpha), &beta) in work.gamma.iter_mut().zip(alpha).zip(&*work.beta) {
             *gamma = alpha * beta;
@@ -355,17 +385,16 @@ pub(crate) fn backward<T: Real, X: Symbol>(
         let inverse = T::one() / total(work.gamma);
         scale_row(work.gamma, inverse);
         scale_row(work.beta, inverse);
-        scale_row(&mut work.ring[next.clone()], inverse);
+        scale_row(work.ring.get_mut(next.clone()).unwrap_or_default(), inverse);
         let step = Step {
             n,
             alpha,
             gamma: work.gamma,
             beta: work.beta,
-            next: &work.ring[next],
+            next: work.ring.get(next).unwrap_or_default(),
             rows: work.packed.rows,
         };
-        visitor
-            .visit(step, Blocks { alpha: work.alpha, ring: work.ring, rows: work.packed.rows, width, last });
+        visitor.visit(step, Blocks { alpha: alphas, ring: work.ring, rows: work.packed.rows, width, last });
     }
 }
 
@@ -388,23 +417,31 @@ impl<T: Real> Blocks<'_, T> {
         if !n.is_multiple_of(BLOCK) || n == end {
             return;
         }
-        let width = self.width;
-        let alpha = &self.alpha[n * width..end * width];
-        let next = &self.ring[..(end - n) * width];
+        let width = self.width.max(1);
+        let alpha = self.alpha.get(n * width..end * width).unwrap_or_default();
+        let next = self.ring.get(..(end - n) * width).unwrap_or_default();
+        let states = states.max(1);
         for (tile, sums) in sums.chunks_mut(4 * states).enumerate() {
             for chunk in 0..width / T::LANES {
                 let at = chunk * T::LANES;
                 let mut pairs = [T::lanes(), T::lanes(), T::lanes(), T::lanes()];
                 for (alpha, next) in alpha.chunks_exact(width).zip(next.chunks_exact(width)) {
-                    let (alpha, next) = (&alpha[4 * tile..4 * tile + 4], &next[at..at + T::LANES]);
-                    for (pairs, &alpha) in pairs.iter_mut().zip(alpha) {
-                        add_scaled(pairs.as_mut(), alpha, next);
+                    if let (Some(alpha), Some(next)) =
+                        (alpha.get(4 * tile..4 * tile + 4), next.get(at..at + T::LANES))
+                    {
+                        for (pairs, &alpha) in pairs.iter_mut().zip(alpha) {
+                            add_scaled(pairs.as_mut(), alpha, next);
+                        }
                     }
                 }
                 for (i, (pairs, sums)) in pairs.iter().zip(sums.chunks_exact_mut(states)).enumerate() {
-                    let row = &self.rows[(4 * tile + i) * width + at..][..T::LANES];
-                    for ((sum, &pairs), &p) in sums[at..].iter_mut().zip(pairs.as_ref()).zip(row) {
-                        *sum += if p > T::zero() { p * pairs } else { T::zero() };
+                    let first = (4 * tile + i) * width + at;
+                    if let (Some(row), Some(sums)) =
+                        (self.rows.get(first..first + T::LANES), sums.get_mut(at..))
+                    {
+                        for ((sum, &pairs), &p) in sums.iter_mut().zip(pairs.as_ref()).zip(row) {
+                            *sum += if p > T::zero() { p * pairs } else { T::zero() };
+                        }
                     }
                 }
             }

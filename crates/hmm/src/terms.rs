@@ -8,7 +8,7 @@ use crate::{
     Hmm, HmmError,
     error::{long_enough, same_length},
     mean_field::floored_ln,
-    recursions::{Blocks, Step, Visit, emission},
+    recursions::{Blocks, Pair, Step, Visit, cut, emission},
 };
 
 /// The posterior over states that free energies are of.
@@ -135,8 +135,9 @@ impl<'a, T: Real, S: AsRef<[T]>> Terms<'a, T, S> {
             }
             Posterior::MeanField { sweeps } => {
                 let states = self.hmm.shape().states();
-                let (q, scratch) = scratch.split_at_mut(positions * states);
-                self.hmm.mean_field(sequence, sweeps, q, scratch)?;
+                let mut rest = scratch;
+                let q = cut(&mut rest, positions * states);
+                self.hmm.mean_field(sequence, sweeps, q, rest)?;
                 self.mean_field(sequence.entries(), q, terms);
                 terms.iter().fold(0.0, |sum, &term| sum + term.to_f64())
             }
@@ -156,21 +157,27 @@ impl<'a, T: Real, S: AsRef<[T]>> Terms<'a, T, S> {
         let states = self.hmm.shape().states();
         let (pairs, _) = self.rows(x.len());
         let (start, _, emit) = self.hmm.tables();
-        let (ent_start, rest) = terms.split_at_mut(states);
-        let (ent_trans, rest) = rest.split_at_mut(pairs * states * states);
-        let (ce_start, rest) = rest.split_at_mut(states);
-        let (ce_trans, ce_emit) = rest.split_at_mut(pairs * states * states);
-        let by_position = self.grouping == Grouping::Position;
-        ExactTerms { x, start, emit, by_position, ent_start, ent_trans, ce_start, ce_trans, ce_emit }
+        let (pairs, mut rest) = (pairs * states * states, terms);
+        ExactTerms {
+            x,
+            start,
+            emit,
+            by_position: self.grouping == Grouping::Position,
+            ent_start: cut(&mut rest, states),
+            ent_trans: cut(&mut rest, pairs),
+            ce_start: cut(&mut rest, states),
+            ce_trans: cut(&mut rest, pairs),
+            ce_emit: rest,
+        }
     }
 
     fn mean_field<X: Symbol>(&self, x: &[X], q: &[T], terms: &mut [T]) {
         let (start, trans, emit) = self.hmm.tables();
-        let states = start.len();
+        let states = start.len().max(1);
         let (pairs, singles) = self.rows(x.len());
-        let (ent, rest) = terms.split_at_mut(singles * states);
-        let (ce_start, rest) = rest.split_at_mut(states);
-        let (ce_trans, ce_emit) = rest.split_at_mut(pairs * states * states);
+        let mut rest = terms;
+        let (ent, ce_start) = (cut(&mut rest, singles * states), cut(&mut rest, states));
+        let (ce_trans, ce_emit) = (cut(&mut rest, pairs * states * states), rest);
         let place = |n| if self.grouping == Grouping::Position { n } else { 0 };
         for (n, (q, &x)) in q.chunks_exact(states).zip(x).enumerate() {
             let rows = ent.iter_mut().zip(ce_emit.iter_mut()).skip(place(n) * states);
@@ -212,19 +219,22 @@ impl<X: Symbol, T: Real> Visit<T> for ExactTerms<'_, X, T> {
     fn visit(&mut self, step: Step<'_, T>, _: Blocks<'_, T>) {
         let states = self.start.len();
         let place = if self.by_position { step.n } else { 0 };
-        let emitted = emission(self.emit, states, self.x[step.n]);
+        let Some(&x) = self.x.get(step.n) else { return };
+        let emitted = emission(self.emit, states, x);
         let own = self.ce_emit.iter_mut().skip(place * states);
         for ((ce, &gamma), &b) in own.zip(step.gamma).zip(emitted) {
             if gamma > T::zero() {
                 *ce += -(gamma * ln(b));
             }
         }
-        let (first, width) = (place * states * states, step.next.len());
-        step.pairs(|i, j, weight| {
-            let (at, xi) = (first + i * states + j, step.alpha[i] * weight);
-            if xi > T::zero() {
-                self.ent_trans[at] += xi * ln(weight / step.beta[i]);
-                self.ce_trans[at] += -(xi * ln(step.rows[i * width + j]));
+        let first = place * states * states;
+        step.pairs(|Pair { i, j, p, weight, xi, beta }| {
+            let at = first + i * states + j;
+            if let (true, Some(ent), Some(ce)) =
+                (xi > T::zero(), self.ent_trans.get_mut(at), self.ce_trans.get_mut(at))
+            {
+                *ent += xi * ln(weight / beta);
+                *ce += -(xi * ln(p));
             }
         });
         if step.n == 0 {

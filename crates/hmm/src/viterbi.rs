@@ -5,7 +5,7 @@ use crate::{
     Hmm, HmmError,
     error::{long_enough, same_length},
     hmm::Parts,
-    recursions::emission,
+    recursions::{cut, emission},
 };
 
 impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
@@ -41,8 +41,8 @@ impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
         same_length("path", positions, path.len())?;
         long_enough("scratch", shape.scratch_len::<T>(positions), scratch.len())?;
         let states = shape.states();
-        let (logs, rest) = scratch.split_at_mut(states * states);
-        let (delta, _) = rest.split_at_mut(positions * states);
+        let mut rest = scratch;
+        let (logs, delta) = (cut(&mut rest, states * states), cut(&mut rest, positions * states));
         let parts = self.tables();
         for (log, &p) in logs.iter_mut().zip(parts.1) {
             *log = if p < T::FLOOR { T::neg_infinity() } else { ln(p) };
@@ -66,16 +66,15 @@ impl<T: Real, X: Symbol> Kernel for Best<'_, T, X> {
     #[inline(always)]
     fn run(self) -> Self::Output {
         let (start, _, emit) = self.parts;
-        let states = start.len();
+        let states = start.len().max(1);
         let mut best = 0.0;
-        for (n, &x) in self.x.iter().enumerate() {
-            let (done, rest) = self.delta.split_at_mut(n * states);
-            let delta = &mut rest[..states];
-            match n.checked_sub(1) {
+        let mut before: Option<&[T]> = None;
+        for (n, (&x, delta)) in self.x.iter().zip(self.delta.chunks_exact_mut(states)).enumerate() {
+            match before {
                 None => delta.iter_mut().zip(start).for_each(|(delta, &p)| *delta = ln(p)),
                 Some(before) => {
                     delta.fill(T::neg_infinity());
-                    for (&from, logs) in done[before * states..].iter().zip(self.logs.chunks_exact(states)) {
+                    for (&from, logs) in before.iter().zip(self.logs.chunks_exact(states)) {
                         for (delta, &log) in delta.iter_mut().zip(logs) {
                             let to = from + log;
                             *delta = if to > *delta { to } else { *delta };
@@ -93,13 +92,14 @@ impl<T: Real, X: Symbol> Kernel for Best<'_, T, X> {
             }
             delta.iter_mut().for_each(|delta| *delta -= largest);
             best += largest.to_f64();
+            before = Some(delta);
         }
-        let mut next = None;
-        for (n, state) in self.path.iter_mut().enumerate().rev() {
-            let delta = &self.delta[n * states..(n + 1) * states];
+        let mut next: Option<usize> = None;
+        for (state, delta) in self.path.iter_mut().zip(self.delta.chunks_exact(states)).rev() {
             let mut largest = T::neg_infinity();
-            for (i, &delta) in delta.iter().enumerate() {
-                let to = delta + next.map_or(T::zero(), |j: usize| self.logs[i * states + j]);
+            for (i, (&delta, logs)) in delta.iter().zip(self.logs.chunks_exact(states)).enumerate() {
+                let log = next.map_or(Some(T::zero()), |j| logs.get(j).copied());
+                let to = delta + log.unwrap_or(T::neg_infinity());
                 if to > largest {
                     (largest, *state) = (to, i);
                 }

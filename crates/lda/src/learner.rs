@@ -1,6 +1,6 @@
 use countgrid_counts::Bags;
 use countgrid_em::{Fit, Learn, Table, Tables, TablesMut};
-use countgrid_math::{Kernel, Real, dispatch, ln, sum};
+use countgrid_math::{Kernel, Real, dispatch, sum_ln_floored};
 
 use crate::{
     Concentration, Lda, LdaError, Options, Statistics,
@@ -205,7 +205,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Learn for Learner<T, S> {
     /// `-eta Σ ln beta_wk`.
     fn penalty(&self) -> f64 {
         let eta = self.options.smoothing;
-        if eta > 0.0 { -eta * dispatch(LogSum(self.lda.beta())) } else { 0.0 }
+        if eta > 0.0 { -eta * sum_ln_floored(self.lda.beta()) } else { 0.0 }
     }
 }
 
@@ -264,26 +264,5 @@ impl<T: Real> Kernel for Normalise<'_, T> {
                 *p = if total > T::zero() { share } else { *p };
             }
         }
-    }
-}
-
-/// `Σ ln max(x, floor)`, a row of logarithms at a time, in f64.
-struct LogSum<'a, T>(&'a [T]);
-
-impl<T: Real> Kernel for LogSum<'_, T> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn run(self) -> f64 {
-        let mut total = 0.0;
-        for table in self.0.chunks(T::LANES) {
-            let mut row = T::lanes();
-            let row = row.as_mut();
-            for (log, &x) in row.iter_mut().zip(table) {
-                *log = ln(if x > T::FLOOR { x } else { T::FLOOR });
-            }
-            total += sum(row).to_f64(); // zeros beyond the end of the table
-        }
-        total
     }
 }

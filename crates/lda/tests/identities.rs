@@ -203,9 +203,13 @@ proptest! {
                 let mut room = scratch(&shape);
                 lda.posterior_from(&bags, d, Inference::CONVERGED, Some(&gamma), &mut room).unwrap().bound()
             };
-            let slope = (bound(x + step) - bound(x - step)) / (2.0 * step);
+            let mut slope = |step: f64| (bound(x + step) - bound(x - step)) / (2.0 * step);
+            let (rough, slope) = (slope(step), slope(0.5 * step));
             bound(x);
-            prop_assert!((slope - expected).abs() * x <= 1e-6 * p.tokens(d).max(1.0), "{place}: {slope} {expected}");
+            // Where two optima are about to part, as with equal topics, the third derivative has no limit: the steps differ by
+            // three times the error of the smaller.
+            let error = 1e-6 * p.tokens(d).max(1.0) + (rough - slope).abs() * x;
+            prop_assert!((slope - expected).abs() * x <= error, "{place}: {slope} {expected}");
         }
     }
 

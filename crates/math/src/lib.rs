@@ -19,7 +19,7 @@
 //! | elementary functions | [`exp`], [`exp_m1`], [`ln`], [`ln_1p`], [`sigmoid`], [`softplus`], [`sqrt`] |
 //! | gamma functions | [`ln_gamma`], [`digamma`], [`trigamma`] of positive numbers |
 //! | over slices | [`exp_slice`], [`ln_slice`], [`digamma_slice`], [`axpy`], [`scale`], [`softmax`], [`softmax_cut`] |
-//! | from slices | [`sum`], [`dot`], [`max`], [`log_sum_exp`], [`sum_xlogx`] |
+//! | from slices | [`sum`], [`dot`], [`max`], [`log_sum_exp`], [`sum_xlogx`], [`sum_ln_floored`] |
 //! | own loops | [`dispatch`] compiles a [`Kernel`] for the instruction sets of a [`Level`] |
 //! | memory | `AlignedVec`, with feature `alloc` |
 //!
@@ -61,6 +61,6 @@ pub use crate::{
     elementary::{digamma, exp, exp_m1, ln, ln_1p, ln_gamma, sigmoid, softplus, sqrt, trigamma},
     error::LengthError,
     real::{Floats, FloatsMut, Real},
-    reduce::{dot, log_sum_exp, max, softmax, softmax_cut, sum, sum_xlogx},
+    reduce::{dot, log_sum_exp, max, softmax, softmax_cut, sum, sum_ln_floored, sum_xlogx},
     slices::{axpy, digamma_slice, exp_slice, ln_slice, scale},
 };

@@ -192,6 +192,39 @@ pub fn sum_xlogx<T: Real>(x: &[T]) -> T {
     dispatch(SumXLogX(x))
 }
 
+/// `Σ ln max(x, floor)` with [`Real::FLOOR`], in nats; a NaN stays one. Rows of [`Real::LANES`] logarithms are summed in
+/// `T` and rows in `f64`, since tables are long.
+///
+/// # Accuracy
+/// `|error| ≤ (log2 L + 3) u Σ|ln x|` with `u` of `T` and `L` = [`Real::LANES`], for tables of less than 2^24 rows.
+///
+/// ```
+/// assert_eq!(countgrid_math::sum_ln_floored(&[1.0_f64, 0.5, 0.5]), -2.0 * core::f64::consts::LN_2);
+/// ```
+#[must_use]
+pub fn sum_ln_floored<T: Real>(x: &[T]) -> f64 {
+    dispatch(SumLnFloored(x))
+}
+
+struct SumLnFloored<'a, T>(&'a [T]);
+
+impl<T: Real> Kernel for SumLnFloored<'_, T> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run(self) -> f64 {
+        let mut rows = 0.0;
+        for x in self.0.chunks(T::LANES) {
+            let mut row = T::lanes();
+            for (log, &x) in row.as_mut().iter_mut().zip(x) {
+                *log = ln(if x < T::FLOOR { T::FLOOR } else { x });
+            }
+            rows += total(row.as_ref()).to_f64(); // zeros beyond the end
+        }
+        rows
+    }
+}
+
 /// `ln Σ e^x`, without overflow.
 ///
 /// -∞ if there is no element or all are -∞, ∞ if one is ∞ and none NaN, NaN if one is NaN.

@@ -80,6 +80,12 @@ macro_rules! levels {
                     prop_assert_eq!(run(&|| dot(&x, &y).unwrap()), bits(&[folded(products, 0.0, add)]));
                     let entropies = x.iter().map(|&x| if x == 0.0 { 0.0 } else { x * ln(x) });
                     prop_assert_eq!(run(&|| sum_xlogx(&x)), bits(&[folded(entropies, 0.0, add)]));
+                    let sizes: Vec<_> = x.iter().map(|x| x.abs()).collect();
+                    let found = same_on_every_level(|| [sum_ln_floored(&sizes).to_bits()]);
+                    // A row's logarithms alone, in the lanes of the fold, then rows in f64.
+                    let logs: Vec<_> = sizes.iter().map(|&x| ln(if x < <$float as Real>::FLOOR { <$float as Real>::FLOOR } else { x })).collect();
+                    let rows = logs.chunks(<$float as Real>::LANES).map(|row| f64::from(folded(row.iter().copied(), 0.0, add)));
+                    prop_assert_eq!(found, [rows.fold(0.0, |sum, row| sum + row).to_bits()]);
                     let larger = |a: $float, b: $float| if b > a || b.is_nan() { b } else { a };
                     let largest = folded(x.iter().copied(), -$float::INFINITY, larger);
                     prop_assert_eq!(run(&|| max(&x)), bits(&[largest]));

@@ -98,6 +98,14 @@ macro_rules! special_values {
                 same(sum_xlogx::<$float>(&[]), 0.0);
                 same(sum_xlogx::<$float>(&[0.0, 1.0]), 0.0);
                 same(sum_xlogx::<$float>(&[-0.5]), NAN);
+                assert_eq!(sum_ln_floored::<$float>(&[]), 0.0);
+                for low in [0.0, -1.0, -INF, <$float as countgrid_math::Real>::FLOOR] {
+                    assert_eq!(
+                        sum_ln_floored(&[low]),
+                        f64::from(ln(<$float as countgrid_math::Real>::FLOOR))
+                    );
+                }
+                assert!(sum_ln_floored(&[1.0, NAN]).is_nan());
                 assert_eq!(dot::<$float>(&[], &[]), Ok(0.0));
                 assert_eq!(dot::<$float>(&[1.0], &[]), Err(LengthError { expected: 1, found: 0 }));
                 let mut y = [1.0 as $float];

@@ -95,7 +95,7 @@ impl Texts {
             let posterior = best.iter().take(found).map(|&(cell, q)| (cell as u32, q.min(1.0))).collect();
             if let Some((title, snippet)) = each.next() {
                 let (title, snippet) = (title.clone(), snippet.clone());
-                documents.push(Document { title, snippet, label: None, posterior });
+                documents.push(Document { title, snippet, posterior, ..Document::default() });
             }
         })?;
         let mass = coverage(extents, window, &documents)?;
@@ -118,6 +118,7 @@ impl Texts {
             documents,
             labels: Vec::new(),
             facts: facts.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+            ..Page::default()
         };
         let mut html = Vec::new();
         write_html(&page, &mut html)?;
