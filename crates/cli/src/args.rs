@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use countgrid_gtm::{Inflation, Law};
 use countgrid_io::BLOCK_ENTRIES;
 
 use crate::{
     failure::Failure,
+    harmonium::{FeatureArgs, FitModel, HarmoniumArgs, Method, TraceArgs},
     layout::Sides,
     scaling::{Scale, Scaling},
 };
@@ -23,12 +25,16 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Draw a map of documents: one HTML page, and the model
     ///
-    /// Reads documents, fits a counting grid and writes map.html and model.safetensors. Ctrl-C ends the fit
-    /// after the current iteration and writes what there is.
+    /// Reads documents, fits a counting grid and writes map.html and model.safetensors. With --model zip-gtm and its
+    /// like it fits a topographic map, on which documents are points, and writes points.csv, map.svg and map.png
+    /// too. Ctrl-C ends the fit after the current iteration and writes what there is.
     Map(MapArgs),
-    /// Fit a model, on a grid with any number of axes up to eight
+    /// Fit a model: a grid with any number of axes up to eight, or a harmonium
     Fit(FitArgs),
-    /// Where documents lie on a fitted grid, as CSV
+    /// Where documents lie on a fitted map or in the topics of a harmonium, as CSV
+    ///
+    /// Of a harmonium: id, title, label, tokens, known_tokens, and h0, h1, ... the expected topics, given the words and,
+    /// with --features-from, the features. Of a map:
     ///
     /// Columns: id, title, label; tokens (stop words left out) and known_tokens (those of the model's
     /// vocabulary); x0, x1, ... the cell where the most probable window starts; mean0, mean1, ... the circular
@@ -36,6 +42,9 @@ pub(crate) enum Command {
     /// window; log_evidence_per_token in nats; and where the fitted documents had labels, expected_label and
     /// label_share: what documents around there are labelled, and how large a share of them. A document without a
     /// known word has no position.
+    ///
+    /// Of a topographic map: mean0, mean1, the mean of the posterior over latent points; mode0, mode1, the most probable
+    /// point, and its probability; and log_likelihood in nats.
     Embed(EmbedArgs),
     /// The top words of a place on a fitted grid
     ///
@@ -77,6 +86,12 @@ pub(crate) struct MapArgs {
     /// Heading of the page [default: the name of the file or folder]
     #[arg(long)]
     pub(crate) title: Option<String>,
+    /// What is fitted
+    #[arg(long, value_enum, default_value_t = MapModel::Grid)]
+    pub(crate) model: MapModel,
+    /// Take only so many documents of each label, drawn by --seed, and of those without a label as many
+    #[arg(long, value_name = "N")]
+    pub(crate) sample: Option<usize>,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
     #[command(flatten)]
@@ -84,9 +99,184 @@ pub(crate) struct MapArgs {
     #[command(flatten)]
     pub(crate) words: WordArgs,
     #[command(flatten)]
+    pub(crate) topographic: TopographicArgs,
+    #[command(flatten)]
     pub(crate) fit: GridArgs,
     #[command(flatten)]
     pub(crate) say: SayArgs,
+}
+
+impl MapArgs {
+    /// Refuses options of the other kind of map.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let model = self.model.name();
+        match self.model.law() {
+            None => match self.topographic.given() {
+                Some(option) => Err(Failure::new(
+                    format_args!("{option} is of topographic maps, and --model grid is none"),
+                    format_args!("leave {option} out, or add --model zip-gtm or another"),
+                )),
+                None => Ok(()),
+            },
+            Some(law) => {
+                if let Some(option) = self.fit.only_of_grids() {
+                    return Err(Failure::new(
+                        format_args!("{option} is of counting grids, and --model {model} is none"),
+                        format_args!("leave {option} out, or take --model grid"),
+                    ));
+                }
+                self.topographic.check(law)
+            }
+        }?;
+        match self.sample {
+            Some(0) => Err(Failure::new("--sample 0 leaves no document", "take --sample of at least 1")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What `map` fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MapModel {
+    /// A counting grid
+    Grid,
+    /// A topographic map of zero-inflated Poisson counts, inflation by word
+    ZipGtm,
+    /// The same, inflation by word and place
+    ZipLatentGtm,
+    /// A topographic map of Poisson counts
+    PoissonGtm,
+    /// A topographic map of which words occur
+    BernoulliGtm,
+    /// A topographic map of which words tokens are
+    MultinomialGtm,
+    /// A topographic map of normal counts
+    GaussianGtm,
+}
+
+impl MapModel {
+    /// The law of counts of a topographic map.
+    pub(crate) fn law(self) -> Option<Law> {
+        match self {
+            Self::Grid => None,
+            Self::ZipGtm => Some(Law::Zip(Inflation::Document)),
+            Self::ZipLatentGtm => Some(Law::Zip(Inflation::Latent)),
+            Self::PoissonGtm => Some(Law::Poisson),
+            Self::BernoulliGtm => Some(Law::Bernoulli),
+            Self::MultinomialGtm => Some(Law::Multinomial),
+            Self::GaussianGtm => Some(Law::Gaussian),
+        }
+    }
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Topographic maps")]
+pub(crate) struct TopographicArgs {
+    /// Latent points along each axis [default: 18x15]
+    #[arg(long, value_name = "SIDES")]
+    pub(crate) points: Option<Sides>,
+    /// Where latent points are [default: grid]
+    #[arg(long, value_enum)]
+    pub(crate) latent: Option<LatentKind>,
+    /// What is smooth over the plane [default: rbf]
+    #[arg(long, value_enum)]
+    pub(crate) basis: Option<BasisKind>,
+    /// Basis functions besides the constant: RBFs along each axis, or directions and radii of sinh functions [default:
+    /// 5x5]
+    #[arg(long, value_name = "SIDES")]
+    pub(crate) basis_functions: Option<Sides>,
+    /// Width of RBFs, where the plane reaches from -1 to 1 [default: two spacings of their centres]
+    #[arg(long, value_name = "WIDTH")]
+    pub(crate) width: Option<f64>,
+    /// What rates are proportional to, of Poisson and zero-inflated counts; zero-inflated ones take several times as
+    /// long with it [default: none]
+    #[arg(long, value_enum)]
+    pub(crate) exposure: Option<Exposure>,
+    /// Neighbours that tell a label when it is said how well labels lie apart [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) neighbours: Option<usize>,
+    /// Where points are in map.svg and map.png; the page has both [default: mean]
+    #[arg(long, value_enum)]
+    pub(crate) place: Option<Place>,
+    /// Shade map.svg and map.png by magnification factors; the page can do so by itself
+    #[arg(long)]
+    pub(crate) magnification: bool,
+}
+
+impl TopographicArgs {
+    /// The first option that was given.
+    fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("--points", self.points.is_some()),
+            ("--latent", self.latent.is_some()),
+            ("--basis", self.basis.is_some()),
+            ("--basis-functions", self.basis_functions.is_some()),
+            ("--width", self.width.is_some()),
+            ("--exposure", self.exposure.is_some()),
+            ("--neighbours", self.neighbours.is_some()),
+            ("--place", self.place.is_some()),
+            ("--magnification", self.magnification),
+        ];
+        given.into_iter().find(|&(_, given)| given).map(|(name, _)| name)
+    }
+
+    /// Refuses what makes no sense before anything is read.
+    fn check(&self, law: Law) -> Result<(), Failure> {
+        if self.neighbours == Some(0) {
+            return Err(Failure::new(
+                "--neighbours 0 leaves nobody to vote",
+                "take --neighbours of at least 1",
+            ));
+        }
+        let rates = matches!(law, Law::Poisson | Law::Zip(_));
+        if self.exposure == Some(Exposure::Length) && !rates {
+            return Err(Failure::new(
+                format_args!("--exposure length scales rates, and a {} law has none", law.name()),
+                "leave --exposure out, or take --model poisson-gtm, zip-gtm or zip-latent-gtm",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Where latent points are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LatentKind {
+    /// On a regular grid
+    #[default]
+    Grid,
+    /// Drawn from a Gaussian by --seed
+    Random,
+    /// On a regular grid whose edges are glued together
+    Torus,
+}
+
+/// What is smooth over the plane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BasisKind {
+    /// Gaussian radial basis functions
+    #[default]
+    Rbf,
+    /// Hyperbolic sines
+    Sinh,
+}
+
+/// What rates are proportional to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Exposure {
+    /// Nothing: longer documents have other rates
+    #[default]
+    None,
+    /// The length of the document
+    Length,
+}
+
+/// What of a posterior is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Place {
+    #[default]
+    Mean,
+    Mode,
 }
 
 #[derive(Args, Debug)]
@@ -97,6 +287,18 @@ pub(crate) struct FitArgs {
     /// Where to write the model
     #[arg(short, long, value_name = "MODEL", default_value = "model.safetensors")]
     pub(crate) output: PathBuf,
+    /// What is fitted to documents. Harmoniums take --seed, --batch, --precision and --threads of the options of grids
+    #[arg(long, value_enum, default_value_t = FitModel::Grid)]
+    pub(crate) model: FitModel,
+    /// Topics of a harmonium
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub(crate) topics: usize,
+    #[command(flatten)]
+    pub(crate) harmonium: HarmoniumArgs,
+    #[command(flatten)]
+    pub(crate) tell: TraceArgs,
+    #[command(flatten)]
+    pub(crate) features: FeatureArgs,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
     #[command(flatten)]
@@ -118,6 +320,8 @@ pub(crate) struct EmbedArgs {
     /// File to write [default: standard output]
     #[arg(short, long, value_name = "CSV")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) features: FeatureArgs,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
     /// Say nothing but errors
@@ -196,7 +400,7 @@ pub(crate) struct EvaluationArgs {
     /// What is fitted to documents
     #[arg(long, value_enum, default_value_t = ModelKind::Grid)]
     pub(crate) model: ModelKind,
-    /// Topics of --model lda, components of --model mixture
+    /// Topics of --model lda, harmonium and rap, components of --model mixture, dimensions of --model lsi
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) topics: usize,
     /// States of --model hmm
@@ -215,6 +419,12 @@ pub(crate) struct EvaluationArgs {
     /// Hold out one document at a time instead
     #[arg(long)]
     pub(crate) leave_one_out: bool,
+    /// How far apart the features of two documents are, for --classifier nearest [default: divergence for proportions,
+    /// euclidean for topics of harmoniums and lsi]
+    #[arg(long, value_enum)]
+    pub(crate) metric: Option<Metric>,
+    #[command(flatten)]
+    pub(crate) harmonium: HarmoniumArgs,
     /// How often to split anew
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) repeats: usize,
@@ -255,20 +465,24 @@ impl EvaluationArgs {
     /// Whether the model has the features that the classifier takes.
     fn known_features(&self) -> bool {
         let usual = match self.classifier {
-            Classifier::Generative | Classifier::Labels => return true,
+            Classifier::Generative | Classifier::Labels => return !self.model.is_linear(),
             Classifier::Nearest => self.features,
             Classifier::Svm => Some(self.features.unwrap_or(Features::Spread)),
             Classifier::SvmRbf | Classifier::SvmLinear => Some(self.features.unwrap_or(Features::Fess)),
         };
         let Some(kind) = usual else { return true };
         let positive = matches!(kind, Features::Spread | Features::Posterior);
+        if self.model.is_linear() {
+            let samples = self.model != ModelKind::Lsi && self.harmonium.method == Method::Langevin;
+            let known = kind == Features::Posterior || kind == Features::Samples && samples;
+            return known && self.classifier != Classifier::Svm;
+        }
         let of_model = match kind {
-            Features::Spread | Features::FessWords => {
-                matches!(self.model, ModelKind::Grid | ModelKind::Mixture)
-            }
-            Features::Posterior => self.model != ModelKind::Hmm,
-            Features::Fisher => matches!(self.model, ModelKind::Hmm | ModelKind::Lda),
+            Features::Spread => matches!(self.model, ModelKind::Grid | ModelKind::Mixture),
+            Features::Posterior | Features::FessWords => self.model != ModelKind::Hmm,
+            Features::Fisher | Features::Top => matches!(self.model, ModelKind::Hmm | ModelKind::Lda),
             Features::Fess | Features::Nfess => true,
+            Features::Samples => false,
         };
         of_model && (positive || self.classifier != Classifier::Svm)
     }
@@ -287,22 +501,34 @@ impl EvaluationArgs {
             Self { neighbours: 0, .. } => {
                 refuse("--neighbours 0 leaves nobody to vote".into(), "take --neighbours of at least 1")
             }
-            Self { topics: 0, model: ModelKind::Lda | ModelKind::Mixture, .. } => {
+            Self { topics: 0, model, .. } if !matches!(model, ModelKind::Grid | ModelKind::Hmm) => {
                 refuse("--topics 0 leaves nothing to fit".into(), "take --topics of at least 1")
             }
             Self { states: 0, model: ModelKind::Hmm, .. } => {
                 refuse("--states 0 leaves nothing to fit".into(), "take --states of at least 1")
             }
-            Self { model: ModelKind::Lda | ModelKind::Hmm, classifier: Classifier::Labels, .. }
-            | Self {
-                model: ModelKind::Lda | ModelKind::Hmm,
-                classifier: Classifier::Nearest,
-                features: None,
-                ..
-            } => refuse(
-                format!("--classifier {} takes places on a grid", self.classifier.name()),
-                "take --model grid, or --features with --classifier nearest",
+            Self { model, classifier, features, .. }
+                if !matches!(model, ModelKind::Grid | ModelKind::Mixture)
+                    && (*classifier == Classifier::Labels
+                        || (*classifier == Classifier::Nearest && features.is_none())) =>
+            {
+                refuse(
+                    format!("--classifier {} takes places on a grid", self.classifier.name()),
+                    "take --model grid, or --features with --classifier nearest",
+                )
+            }
+            Self { model, metric: Some(Metric::Divergence), .. } if model.is_linear() => refuse(
+                format!("--metric divergence is of proportions, which --model {} has none of", model.name()),
+                "take --metric euclidean or cosine",
             ),
+            Self { metric: Some(_), classifier, features, .. }
+                if *classifier != Classifier::Nearest || features.is_none_or(Features::of_each_class) =>
+            {
+                refuse(
+                    "--metric is for nearest neighbours by posteriors".into(),
+                    "add --classifier nearest --features posterior, or leave --metric out",
+                )
+            }
             Self { numeric: true, .. } if self.classifier != Classifier::Labels || !self.tries.is_empty() => {
                 refuse(
                     "--numeric labels are told by --classifier labels alone, and without --try".into(),
@@ -316,7 +542,11 @@ impl EvaluationArgs {
                     self.classifier.name(),
                     self.features.map_or_else(String::new, |kind| format!(" --features {}", kind.name()))
                 ),
-                "spread and fess-words are of grids and mixtures, posterior of all but hmm, fisher of hmm and lda; --classifier svm takes spread or posterior",
+                "spread are of grids and mixtures, posterior and fess-words of all but hmm, fisher and top of hmm and lda, samples of harmonium and rap by --method langevin, which with lsi have posterior besides and no others; --classifier svm takes spread or posterior that are proportions",
+            ),
+            Self { one_model: true, features: Some(Features::Top), .. } => refuse(
+                "--features top are of two models, and --one-model asks for one".into(),
+                "leave --one-model out, or take --features fisher",
             ),
             Self { inner_folds: 0 | 1, .. } => refuse(
                 format!("--inner-folds {} leaves nothing to choose by", self.inner_folds),
@@ -361,6 +591,30 @@ pub(crate) enum ModelKind {
     Lda,
     /// A hidden Markov model of the letters of each text, in their order
     Hmm,
+    /// A harmonium of words, present or not, under normal topics
+    Harmonium,
+    /// The rate adapting Poisson model: counts of words under binomial topics
+    Rap,
+    /// Latent semantic indexing: the truncated singular value decomposition of tf-idf
+    Lsi,
+}
+
+impl ModelKind {
+    /// Whether documents have coordinates that may be negative, rather than proportions.
+    pub(crate) fn is_linear(self) -> bool {
+        matches!(self, Self::Harmonium | Self::Rap | Self::Lsi)
+    }
+}
+
+/// How far apart features are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Metric {
+    /// Kullback-Leibler divergence of proportions
+    Divergence,
+    /// Euclidean distance
+    Euclidean,
+    /// One less the cosine of their angle
+    Cosine,
 }
 
 /// What of a fitted model describes a document.
@@ -368,24 +622,30 @@ pub(crate) enum ModelKind {
 pub(crate) enum Features {
     /// The posterior over places, spread over the cells of their windows; of one grid, fitted without labels
     Spread,
-    /// The posterior over places, components or topics; of one model, fitted without labels
+    /// The posterior over places, components or topics, its mean for topics of harmoniums; of one model, fitted without
+    /// labels
     Posterior,
+    /// Topics under each posterior sample of a harmonium, side by side: distances are those of the mean of V
+    Samples,
     /// The terms of the free energy (by place, component, topic, or position and state); of a model for each label,
     /// side by side
     Fess,
     /// The same per token
     Nfess,
-    /// The terms of the free energy by word; of a grid or mixture for each label, side by side
+    /// The terms of the free energy by word (in lda those of words by topic and word); of a model for each label, side by
+    /// side
     FessWords,
     /// The gradient of the log-likelihood in the logarithms of the parameters; of a model for each label (hmm,
     /// lda)
     Fisher,
+    /// The log-odds of two labels and their gradient in the same, of a model for each of the two (hmm, lda)
+    Top,
 }
 
 impl Features {
     /// Whether there is a model for each class.
     pub(crate) fn of_each_class(self) -> bool {
-        matches!(self, Self::Fess | Self::Nfess | Self::FessWords | Self::Fisher)
+        matches!(self, Self::Fess | Self::Nfess | Self::FessWords | Self::Fisher | Self::Top)
     }
 }
 
@@ -413,7 +673,20 @@ macro_rules! named {
         }
     )*};
 }
-named!(Classifier, Features, ModelKind, Select);
+named!(BasisKind, Classifier, Exposure, Features, LatentKind, MapModel, Metric, ModelKind, Select);
+
+/// As values are written in files.
+macro_rules! from_name {
+    ($($kind:ty),*) => {$(
+        impl $kind {
+            /// The value of that name.
+            pub(crate) fn from_name(name: &str) -> Option<Self> {
+                Self::from_str(name, false).ok()
+            }
+        }
+    )*};
+}
+from_name!(BasisKind, LatentKind);
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading")]
@@ -580,6 +853,25 @@ impl GridArgs {
             ),
             _ => Ok(()),
         }
+    }
+
+    /// The first option, set to anything but what it is by itself, that only a counting grid has.
+    pub(crate) fn only_of_grids(&self) -> Option<&'static str> {
+        let set = [
+            ("--grid", self.grid.is_some()),
+            ("--window", self.window.is_some()),
+            ("--restarts", self.restarts != 1),
+            ("--pseudocount", self.pseudocount.is_some()),
+            ("--learn-prior", self.learn_prior),
+            ("--inner-passes", self.inner_passes != 1),
+            ("--schedule", self.schedule != Schedule::CoarseToFine),
+            ("--anneal", self.anneal.is_some()),
+            ("--anneal-iterations", self.anneal_iterations.is_some()),
+            ("--batch", self.batch.is_some()),
+            ("--passes", self.passes.is_some()),
+            ("--stream", self.stream),
+        ];
+        set.into_iter().find(|&(_, set)| set).map(|(name, _)| name)
     }
 
     /// Iterations while annealing.

@@ -7,4 +7,5 @@ pub(crate) mod fit;
 pub(crate) mod info;
 pub(crate) mod map;
 pub(crate) mod sweep;
+pub(crate) mod topographic;
 pub(crate) mod words;

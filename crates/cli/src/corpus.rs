@@ -15,6 +15,10 @@ use countgrid_math::Real;
 use countgrid_text::{
     Counter, Selected, Selection, StopWords, TextError, TextOptions, Tokenizer, Vocabulary,
 };
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng, SeedableRng},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -81,10 +85,41 @@ pub(crate) struct Input<'a> {
     pub(crate) scaling: Scaling,
     /// Whether titles and the like are kept, for a table or a page.
     pub(crate) entries: bool,
+    /// Which documents, if not all.
+    pub(crate) sample: Option<Sample>,
     /// Whether counts go to a temporary file in any case.
     pub(crate) stream: bool,
     /// Entries of a block of counts.
     pub(crate) block_entries: usize,
+}
+
+/// So many documents of each label, and as many of those without, or all where there are fewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sample {
+    pub(crate) of_each: usize,
+    pub(crate) seed: u64,
+}
+
+impl Sample {
+    /// Which documents are drawn, in their order.
+    fn draw(self, labels: &Labelling) -> Vec<bool> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        let mut groups = vec![Vec::new(); labels.names.len() + 1];
+        for (document, label) in labels.of.iter().enumerate() {
+            groups[label.map_or(labels.names.len(), |label| label as usize)].push(document);
+        }
+        let mut drawn = vec![false; labels.of.len()];
+        for group in &mut groups {
+            // The first places of a random order, each as likely as any other (Fisher and Yates).
+            for place in 0..self.of_each.min(group.len()) {
+                let left = (group.len() - place) as u128;
+                let chosen = place + ((u128::from(rng.next_u64()) * left) >> 64) as usize;
+                group.swap(place, chosen);
+                drawn[group[place]] = true;
+            }
+        }
+        drawn
+    }
 }
 
 /// What was read.
@@ -137,6 +172,26 @@ impl Input<'_> {
         Ok(Read { name: name(&summary.path), path: summary.path })
     }
 
+    /// Which documents were drawn, if not all are taken: what labels there are shows a reading of its own.
+    fn drawn(&self) -> Result<Option<Vec<bool>>, Failure> {
+        let Some(sample) = self.sample else { return Ok(None) };
+        let (mut labels, mut bags) = (Labelling::default(), 0);
+        self.visit(&Report::new(true, false), |item| {
+            match item {
+                Item::Document(mut document) => labels.push(document.label.take()),
+                Item::About { label, .. } => labels.push(label),
+                Item::Bag(_) => bags += 1,
+                Item::Labels(read) => labels.replace(read),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        while labels.of.len() < bags {
+            labels.push(None); // docword files have none
+        }
+        Ok(Some(sample.draw(&labels.finish())))
+    }
+
     /// Counts words and selects the vocabulary.
     pub(crate) fn select<T: Real + Storable>(
         &self,
@@ -157,8 +212,18 @@ impl Input<'_> {
         let mut counts: Option<Words> = None;
         let (mut entries, mut labels, mut bag) = (Vec::new(), Labelling::default(), Vec::new());
         let mut ids = Vec::new(); // of the bags of a table
+        let drawn = self.drawn()?;
+        // Documents, what is said of bags, and bags are numbered each for itself.
+        let mut numbers = [0; 3];
+        let mut taken = |kind: usize| {
+            numbers[kind] += 1;
+            drawn.as_ref().is_none_or(|drawn| drawn.get(numbers[kind] - 1) == Some(&true))
+        };
         let read = self.visit(report, |item| {
             match item {
+                Item::Document(_) if !taken(0) => {}
+                Item::About { .. } if !taken(1) => {}
+                Item::Bag(_) if !taken(2) => {}
                 Item::Document(mut document) => {
                     labels.push(document.label.take());
                     let read = words.read(&document.text).map_err(refuse)?;
@@ -182,7 +247,14 @@ impl Input<'_> {
                         counts.push(bag)?;
                     }
                 }
-                Item::Labels(read) => labels.replace(read),
+                Item::Labels(mut read) => {
+                    let mut number = 0;
+                    read.retain(|_| {
+                        number += 1;
+                        drawn.as_ref().is_none_or(|drawn| drawn.get(number - 1) == Some(&true))
+                    });
+                    labels.replace(read);
+                }
                 _ => {}
             }
             Ok(())
@@ -202,6 +274,18 @@ impl Input<'_> {
                 kept.corpus(entries)?
             }
         };
+        if let Some(sample) = self.sample {
+            report.event(
+                "sample",
+                format_args!(
+                    "{} documents, at most {} of each label, drawn by seed {}",
+                    thousands(corpus.bags.len()),
+                    thousands(sample.of_each),
+                    sample.seed
+                ),
+                json!({ "documents": corpus.bags.len(), "of_each": sample.of_each, "seed": sample.seed }),
+            );
+        }
         (corpus.name, corpus.labels, corpus.scaling) = (read.name, labels.finish(), self.scaling);
         if corpus.vocabulary.is_empty() {
             return Err(Failure::new(

@@ -29,7 +29,13 @@ impl Failure {
 
     /// Standard output does not take what it is given.
     pub(crate) fn output(error: io::Error) -> Self {
-        match error.kind() {
+        // The writer of tables wraps what its output says.
+        let wrapped = error.get_ref().and_then(|error| error.downcast_ref::<csv::Error>());
+        let kind = match wrapped.map(csv::Error::kind) {
+            Some(csv::ErrorKind::Io(error)) => error.kind(),
+            _ => error.kind(),
+        };
+        match kind {
             io::ErrorKind::BrokenPipe => Self::Closed,
             _ => {
                 Self::new(format_args!("standard output: {error}"), "make room, or name a file with --output")

@@ -10,6 +10,7 @@ mod corpus;
 mod evaluation;
 mod failure;
 mod fit;
+mod harmonium;
 mod interrupt;
 mod labels;
 mod layout;
@@ -21,6 +22,7 @@ mod report;
 mod scaling;
 mod store;
 mod threads;
+mod topographic;
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! A fitted grid as a file, and back.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use countgrid_grid::Grid;
 use countgrid_io::{ModelFile, NamedTable, TableData, load};
@@ -11,11 +11,13 @@ use serde_json::{Value, json};
 use crate::{
     failure::Failure,
     fit::Parameters,
+    harmonium::{self, from_file, is_harmonium},
     labels::Labelled,
     layout::{Layout, Sides},
     memory,
     scaling::Scaling,
     store::Storable,
+    topographic,
 };
 
 /// What the metadata of a file calls it.
@@ -73,6 +75,13 @@ pub(crate) enum AnyModel {
     F64(Model<f64>),
 }
 
+/// What a file holds.
+pub(crate) enum Loaded {
+    Grid(Box<AnyModel>),
+    Map(Box<topographic::model::AnyModel>),
+    Harmonium(harmonium::AnyModel),
+}
+
 /// The tables `pi` `[feature, extents...]`, `prior` `[extents...]`, `window` `[axes]` and, where documents have labels,
 /// `labels` `[label, extents...]`, with texts `kind`, `version`, `title`, `vocabulary`, `text`, `fit` and `labels`.
 pub(crate) fn to_file<T: Stored>(
@@ -92,15 +101,7 @@ pub(crate) fn to_file<T: Stored>(
         ],
         ..ModelFile::default()
     };
-    let texts = [
-        ("kind", KIND.to_owned()),
-        ("version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("title", about.title.clone()),
-        ("text", text_to_json(&about.text).to_string()),
-        ("numbers", numbers_to_json(&about.scaling).to_string()),
-        ("fit", about.fit.to_string()),
-    ];
-    file.metadata.extend(texts.map(|(key, text)| (key.to_owned(), text)));
+    file.metadata = common_texts(KIND, &about.title, &about.text, &about.scaling, &about.fit);
     file.set_strings("vocabulary", &about.vocabulary);
     if let Some(labels) = labels {
         let shape = [vec![labels.names.len()], extents].concat();
@@ -110,9 +111,75 @@ pub(crate) fn to_file<T: Stored>(
     file
 }
 
-/// Reads a model, whatever its scalar.
+/// What every kind of model says of itself, but for its vocabulary.
+pub(crate) fn common_texts(
+    kind: &str,
+    title: &str,
+    text: &TextOptions,
+    scaling: &Scaling,
+    fit: &Value,
+) -> BTreeMap<String, String> {
+    let texts = [
+        ("kind", kind.to_owned()),
+        ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("title", title.to_owned()),
+        ("text", text_to_json(text).to_string()),
+        ("numbers", numbers_to_json(scaling).to_string()),
+        ("fit", fit.to_string()),
+    ];
+    texts.map(|(key, text)| (key.to_owned(), text)).into()
+}
+
+/// Title, text options, scale and fit, as [`common_texts`] has them.
+pub(crate) fn common_texts_of(file: &ModelFile) -> Result<(String, TextOptions, Scaling, Value), String> {
+    let text = |key: &str| file.metadata.get(key).ok_or_else(|| format!("it has no text `{key}`"));
+    let json = |key: &str| {
+        let value = serde_json::from_str::<Value>(text(key)?);
+        value.map_err(|error| format!("its text `{key}` is not JSON: {error}"))
+    };
+    let options = text_from_json(&json("text")?).ok_or("its text `text` lacks text options")?;
+    // Files of before there were tables of numbers do not say.
+    let scaling = match json("numbers") {
+        Ok(numbers) => numbers_from_json(&numbers).ok_or("its text `numbers` is no scale")?,
+        Err(_) => Scaling::default(),
+    };
+    Ok((text("title")?.clone(), options, scaling, json("fit")?))
+}
+
+/// Reads a grid, whatever its scalar.
 pub(crate) fn read(path: &Path) -> Result<AnyModel, Failure> {
-    let mut file = load(path)?;
+    match read_any(path)? {
+        Loaded::Grid(model) => Ok(*model),
+        Loaded::Map(_) => Err(Failure::new(
+            format_args!("{}: is a topographic map, not a counting grid", path.display()),
+            "`countgrid info` and `countgrid embed` take it; name a model of a grid",
+        )),
+        Loaded::Harmonium(_) => Err(Failure::new(
+            format_args!("{}: is a harmonium, and has no places on a grid", path.display()),
+            "name a file that `countgrid map` or `countgrid fit --model grid` has written; `info` and `embed` know both",
+        )),
+    }
+}
+
+/// Reads a model of any kind.
+pub(crate) fn read_any(path: &Path) -> Result<Loaded, Failure> {
+    let file = load(path)?;
+    if topographic::model::is_map(&file) {
+        return topographic::model::from_file(file, path).map(|map| Loaded::Map(Box::new(map)));
+    }
+    if !is_harmonium(&file) {
+        return Ok(Loaded::Grid(Box::new(grid_of(path, file)?)));
+    }
+    let foreign = |what| {
+        Failure::new(
+            format_args!("{}: no model of a harmonium: {what}", path.display()),
+            "name a file that `countgrid fit` has written",
+        )
+    };
+    from_file(file).map(Loaded::Harmonium).map_err(foreign)
+}
+
+fn grid_of(path: &Path, mut file: ModelFile) -> Result<AnyModel, Failure> {
     let foreign = |what: String| {
         Failure::new(
             format_args!("{}: no model of a counting grid: {what}", path.display()),
@@ -167,12 +234,8 @@ impl<T: Real> Model<T> {
 
 /// Everything but the numbers, checked against one another.
 fn about(file: &ModelFile) -> Result<About, String> {
-    let text = |key: &str| file.metadata.get(key).ok_or_else(|| format!("it has no text `{key}`"));
-    let json = |key: &str| {
-        let value = serde_json::from_str::<Value>(text(key)?);
-        value.map_err(|error| format!("its text `{key}` is not JSON: {error}"))
-    };
-    if text("kind")? != KIND {
+    let kind = file.metadata.get("kind").ok_or("it has no text `kind`")?;
+    if kind != KIND {
         return Err(format!("its text `kind` is not `{KIND}`"));
     }
     let table = |name: &str| file.table(name).ok_or_else(|| format!("it has no table `{name}`"));
@@ -200,16 +263,11 @@ fn about(file: &ModelFile) -> Result<About, String> {
         window: Sides(sides.iter().map(|&side| side as usize).collect()),
     };
     let layout = layout.check().map_err(|_| "its window does not fit into its grid")?;
-    let options = text_from_json(&json("text")?).ok_or("its text `text` lacks text options")?;
-    // Files of before there were tables of numbers do not say.
-    let scaling = match json("numbers") {
-        Ok(numbers) => numbers_from_json(&numbers).ok_or("its text `numbers` is no scale")?,
-        Err(_) => Scaling::default(),
-    };
-    Ok(About { title: text("title")?.clone(), layout, vocabulary, text: options, scaling, fit: json("fit")? })
+    let (title, text, scaling, fit) = common_texts_of(file)?;
+    Ok(About { title, layout, vocabulary, text, scaling, fit })
 }
 
-fn text_to_json(options: &TextOptions) -> Value {
+pub(crate) fn text_to_json(options: &TextOptions) -> Value {
     let stop_words = match &options.stop_words {
         StopWords::English => json!("english"),
         StopWords::List(words) => json!(words),
@@ -221,11 +279,11 @@ fn text_to_json(options: &TextOptions) -> Value {
     })
 }
 
-fn numbers_to_json(scaling: &Scaling) -> Value {
+pub(crate) fn numbers_to_json(scaling: &Scaling) -> Value {
     json!({ "scale": scaling.scale.to_string(), "tokens": scaling.tokens })
 }
 
-fn numbers_from_json(value: &Value) -> Option<Scaling> {
+pub(crate) fn numbers_from_json(value: &Value) -> Option<Scaling> {
     let tokens = match value.get("tokens")? {
         Value::Null => None,
         tokens => Some(tokens.as_f64().filter(|&tokens| tokens > 0.0 && tokens.is_finite())?),
@@ -233,7 +291,7 @@ fn numbers_from_json(value: &Value) -> Option<Scaling> {
     Some(Scaling { scale: value.get("scale")?.as_str()?.parse().ok()?, tokens })
 }
 
-fn text_from_json(value: &Value) -> Option<TextOptions> {
+pub(crate) fn text_from_json(value: &Value) -> Option<TextOptions> {
     let stop_words = match value.get("stop_words")? {
         Value::Array(words) => {
             let words = words.iter().map(|word| word.as_str().map(str::to_owned));

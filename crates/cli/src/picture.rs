@@ -1,4 +1,6 @@
-//! Curves as a picture, SVG or PNG.
+//! Curves, and points of a plane, as a picture, SVG or PNG.
+
+mod scatter;
 
 use std::{io, sync::Once};
 
@@ -9,9 +11,34 @@ use plotters::{
     style::{FontStyle, register_font},
 };
 
+pub(crate) use scatter::Scatter;
+
 const SIZE: (u32, u32) = (960, 600);
 /// The font of both forms; viewers of the SVG without it take another.
 const FONT: &str = "Ubuntu";
+
+/// Makes the font known.
+fn register() {
+    static FONTS: Once = Once::new();
+    FONTS.call_once(|| {
+        // Refused only for what is no font.
+        let _ = register_font(FONT, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT);
+    });
+}
+
+/// What is drawn as a PNG file.
+fn bitmap(
+    size: (u32, u32),
+    draw: impl FnOnce(DrawingArea<BitMapBackend<'_>, Shift>) -> io::Result<()>,
+) -> io::Result<Vec<u8>> {
+    let mut pixels = vec![255; size.0 as usize * size.1 as usize * 3];
+    draw(BitMapBackend::with_buffer(&mut pixels, size).into_drawing_area())?;
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, size.0, size.1);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.write_header()?.write_image_data(&pixels)?;
+    Ok(file)
+}
 
 /// A measured value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,13 +73,7 @@ impl Picture {
     }
 
     pub(crate) fn png(&self) -> io::Result<Vec<u8>> {
-        let mut pixels = vec![255; SIZE.0 as usize * SIZE.1 as usize * 3];
-        self.draw(BitMapBackend::with_buffer(&mut pixels, SIZE).into_drawing_area())?;
-        let mut file = Vec::new();
-        let mut encoder = png::Encoder::new(&mut file, SIZE.0, SIZE.1);
-        encoder.set_color(png::ColorType::Rgb);
-        encoder.write_header()?.write_image_data(&pixels)?;
-        Ok(file)
+        bitmap(SIZE, |area| self.draw(area))
     }
 
     /// The least and the largest of the points, with a little room.
@@ -65,11 +86,7 @@ impl Picture {
     }
 
     fn draw<B: DrawingBackend>(&self, area: DrawingArea<B, Shift>) -> io::Result<()> {
-        static FONTS: Once = Once::new();
-        FONTS.call_once(|| {
-            // Refused only for what is no font.
-            let _ = register_font(FONT, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT);
-        });
+        register();
         let failed = |error: String| io::Error::other(error);
         let said = |error: DrawingAreaErrorKind<B::ErrorType>| failed(error.to_string());
         area.fill(&WHITE).map_err(said)?;

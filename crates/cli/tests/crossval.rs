@@ -223,12 +223,13 @@ fn every_model_tells_topics_apart() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
     for args in [
-        ["--model", "lda", "--topics", "3", "--classifier", "generative"],
-        ["--model", "lda", "--topics", "3", "--classifier", "svm-linear"],
-        ["--model", "mixture", "--topics", "3", "--classifier", "generative"],
-        ["--model", "mixture", "--topics", "2", "--classifier", "svm-linear"],
+        &["--model", "lda", "--topics", "3", "--classifier", "generative"][..],
+        &["--model", "lda", "--topics", "3", "--classifier", "svm-linear"],
+        &["--model", "lda", "--topics", "3", "--features", "fess-words", "--classifier", "svm-linear"],
+        &["--model", "mixture", "--topics", "3", "--classifier", "generative"],
+        &["--model", "mixture", "--topics", "2", "--classifier", "svm-linear"],
     ] {
-        let said = last(folder.path(), &[&args[..], &["--folds", "3"]].concat());
+        let said = last(folder.path(), &[args, &["--folds", "3"]].concat());
         let accuracy = said["accuracy"].as_f64().unwrap();
         assert!(accuracy > 0.85, "{args:?} {accuracy}"); // chance is a third
     }
@@ -259,6 +260,7 @@ fn the_order_of_letters_is_told_by_paths() {
         &["--classifier", "svm-rbf", "--features", "fess"],
         &["--classifier", "svm-linear", "--features", "nfess"],
         &["--classifier", "svm-linear", "--features", "fisher"],
+        &["--classifier", "svm-linear", "--features", "top"],
         &["--classifier", "nearest", "--features", "nfess"],
     ] {
         let command = ["crossval", "sequences.csv", "--model", "hmm", "--states", "2", "--restarts", "3"];
@@ -277,6 +279,9 @@ fn models_without_the_features_are_refused() {
         &["--model", "lda", "--classifier", "svm"],
         &["--model", "hmm", "--classifier", "svm-rbf", "--features", "posterior"],
         &["--classifier", "svm-rbf", "--features", "fisher"],
+        &["--classifier", "svm-rbf", "--features", "top"],
+        &["--model", "lda", "--classifier", "svm-rbf", "--features", "top"], // three labels
+        &["--model", "lda", "--classifier", "svm-rbf", "--features", "top", "--one-model"],
         &["--classifier", "svm", "--features", "fess"],
         &["--model", "lda", "--topics", "0"],
         &["--model", "hmm", "--states", "0"],

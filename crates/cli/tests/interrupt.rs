@@ -52,6 +52,20 @@ fn once_writes_what_there_is() {
 }
 
 #[test]
+fn once_writes_a_topographic_map_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let (child, mut said) = begin(folder.path(), &["--model", "poisson-gtm"]);
+    interrupt(&child);
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let report = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{rest}");
+    assert!(report.contains("(stopped)") && report.contains("points.csv"), "{report}");
+    assert_eq!(contents(folder.path()).len(), 6); // the data and what is written
+}
+
+#[test]
 fn twice_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     // One iteration must take longer than the second signal needs.

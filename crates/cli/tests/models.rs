@@ -132,8 +132,12 @@ fn info_tells_how_a_model_was_fitted() {
 fn a_closed_standard_output_is_no_panic() {
     let folder = tempfile::tempdir().unwrap();
     fit(folder.path(), &[]);
+    let made = csv(',');
+    let (head, rows) = made.split_once('\n').unwrap();
+    fs::write(folder.path().join("many.csv"), format!("{head}\n{}", rows.repeat(20))).unwrap();
     for args in [
         &["embed", "model.safetensors", "made.csv", "--quiet"][..],
+        &["embed", "model.safetensors", "many.csv"], // more than a writer holds back
         &["words", "model.safetensors", "--at", "1,1"],
         &["info", "model.safetensors"],
     ] {

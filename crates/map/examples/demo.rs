@@ -103,6 +103,7 @@ fn demo() -> Result<Page, Box<dyn Error>> {
             label: Some(topic as u32),
             snippet: format!("Notes about {}.", chosen[3..].join(", ")),
             posterior: vec![(start(0.0), q as f32), (start(1.0), (1.0 - q) as f32)],
+            place: None,
         });
     }
     let mass = coverage(EXTENTS, WINDOW, &documents)?;
@@ -117,6 +118,7 @@ fn demo() -> Result<Page, Box<dyn Error>> {
             ("Grid".into(), "24 × 24, window 4 × 4".into()),
             ("Documents".into(), "made up, from three topics".into()),
         ],
+        ..Page::default()
     })
 }
 

@@ -19,6 +19,8 @@ pub enum PageError {
     DocumentCell { document: usize, cell: u32, cells: usize },
     /// A posterior probability is not in `[0, 1]`.
     Posterior { document: usize },
+    /// A document is drawn at a place that is not on the map.
+    Place { document: usize },
     /// A document has a label that does not exist.
     Label { document: usize, label: u32, labels: usize },
     /// A table does not hold the elements that its shape asks for.
@@ -45,6 +47,7 @@ impl fmt::Display for PageError {
             Self::Posterior { document } => {
                 write!(f, "document {document} has a posterior probability outside [0, 1]")
             }
+            Self::Place { document } => write!(f, "document {document} has a place outside the map"),
             Self::Label { document, label, labels } => {
                 write!(f, "document {document} has label {label} of {labels}")
             }

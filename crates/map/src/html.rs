@@ -4,13 +4,14 @@ use std::io::Write;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::{Document, Page, Word, WriteError};
+use crate::{Document, Page, Space, Word, WriteError};
 
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// In order of use; together they are one script.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("page/torus.js"),
+    include_str!("page/space.js"),
     include_str!("page/atlas.js"),
     include_str!("page/view.js"),
     include_str!("page/words.js"),
@@ -86,6 +87,8 @@ struct Data<'a> {
     title: &'a str,
     extents: [usize; 2],
     window: [usize; 2],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    space: Option<&'static str>,
     labels: &'a [String],
     facts: &'a [(String, String)],
     words: Vec<&'a str>,
@@ -98,6 +101,12 @@ struct Data<'a> {
     document_labels: Vec<i64>,
     /// Cell, thousandths, cell, thousandths, ...
     posteriors: Vec<Vec<u32>>,
+    /// Row and column, in cells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    places: Option<Vec<Option<[f64; 2]>>>,
+    /// Shares of the highest, in 255ths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    relief: Option<Vec<u8>>,
 }
 
 fn data(page: &Page) -> Result<String, WriteError> {
@@ -107,10 +116,14 @@ fn data(page: &Page) -> Result<String, WriteError> {
     };
     let each_word = || page.words.iter();
     let each = || page.documents.iter();
+    // A thousandth of a cell is less than a pixel.
+    let place = |place: [f32; 2]| place.map(|x| (f64::from(x) * 1e3).round() / 1e3);
+    let pointed = page.documents.iter().any(|document| document.place.is_some());
     let data = Data {
         title: &page.title,
         extents: page.extents,
         window: page.window,
+        space: (page.space == Space::Plane).then_some("plane"),
         labels: &page.labels,
         facts: &page.facts,
         words: each_word().map(|Word { text, .. }| text.as_str()).collect(),
@@ -122,6 +135,8 @@ fn data(page: &Page) -> Result<String, WriteError> {
         posteriors: each()
             .map(|document| document.posterior.iter().filter_map(thousandths).flatten().collect())
             .collect(),
+        places: pointed.then(|| each().map(|document| document.place.map(place)).collect()),
+        relief: (!page.relief.is_empty()).then(|| relief(&page.relief)),
     };
     let json = serde_json::to_string(&data).map_err(std::io::Error::from)?;
     Ok(escape_json(&json))
@@ -132,6 +147,13 @@ fn weights(words: &[Word]) -> Vec<f32> {
     let largest = words.iter().fold(0.0f32, |largest, word| largest.max(word.weight));
     let share = |word: &Word| if largest > 0.0 { word.weight / largest } else { 1.0 };
     words.iter().map(|word| (share(word) * 1e4).round() / 1e4).collect()
+}
+
+/// Heights as shares of the highest, in 255ths.
+fn relief(heights: &[f32]) -> Vec<u8> {
+    let highest = heights.iter().fold(0.0f32, |highest, &height| highest.max(height));
+    let share = |height: f32| if highest > 0.0 { height / highest } else { 0.0 };
+    heights.iter().map(|&height| (share(height) * 255.0).round() as u8).collect() // within 0 and 1
 }
 
 /// JSON that is inert inside `<script>`: the characters that begin markup, and the two line ends that JSON

@@ -3,7 +3,8 @@
 //! Input is plain data: a [`Page`] of words, documents and labels on a torus of cells. [`characteristic_words`]
 //! chooses which words of a model to show where, [`write_html`] writes the page. The page shows words where
 //! they live, sized by weight, more of them the closer one looks; it pans and zooms around the torus without
-//! an edge, lists the documents near a place by their posterior, and colours by label.
+//! an edge, lists the documents near a place by their posterior, and colours by label. Documents may also be points of
+//! a [`Space::Plane`], each at a place of its own.
 //!
 //! The program that draws is JavaScript in `src/page`, without a library; `cargo run --example demo` writes a
 //! page to look at.
@@ -17,6 +18,6 @@ mod words;
 pub use crate::{
     error::{PageError, WriteError},
     html::write_html,
-    page::{Document, MAX_CELLS, Page, Word, beginning, coverage},
+    page::{Document, MAX_CELLS, Page, Space, Word, beginning, coverage},
     words::characteristic_words,
 };

@@ -3,15 +3,30 @@ use crate::PageError;
 /// The largest grid that a page shows.
 pub const MAX_CELLS: usize = 1 << 20;
 
+/// How the cells of a map hang together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// Left meets right, top meets bottom.
+    #[default]
+    Torus,
+    /// A sheet with edges.
+    Plane,
+}
+
 /// Everything that a page shows, as plain data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
     /// Heading of the page.
     pub title: String,
-    /// Rows and columns of the torus; `[1, n]` is a ring.
+    /// Rows and columns of the map; on a torus `[1, n]` is a ring.
     pub extents: [usize; 2],
     /// Rows and columns of a document's window.
     pub window: [usize; 2],
+    /// Whether it has edges.
+    pub space: Space,
+    /// A height of each cell, row-major, finite and not negative, to be shown as a background on demand, such as the
+    /// logarithm of a magnification factor; empty if there is none. The unit does not matter.
+    pub relief: Vec<f32>,
     /// The words to show, several per cell; [`crate::characteristic_words`] chooses them.
     pub words: Vec<Word>,
     /// The documents, in any order; ties in lists are broken by it.
@@ -45,15 +60,24 @@ pub struct Document {
     /// The largest entries of its posterior: window start, row-major, and probability. Four or eight are
     /// enough; each costs about eight bytes of the page. Without any the document is found by its title only.
     pub posterior: Vec<(u32, f32)>,
+    /// Where it is drawn as a point, row and column in cells from the top left corner: `[0.5, 0.5]` is the centre of the
+    /// first cell. Without it, at its likeliest window.
+    pub place: Option<[f32; 2]>,
 }
 
 impl Page {
     /// Whether everything is in range.
     ///
     /// # Errors
-    /// Every variant of [`PageError`] but [`PageError::Length`] and [`PageError::Value`].
+    /// Every variant of [`PageError`].
     pub fn check(&self) -> Result<(), PageError> {
         let cells = check_grid(self.extents, self.window)?;
+        if !self.relief.is_empty() && self.relief.len() != cells {
+            return Err(PageError::Length { table: "relief", expected: cells, found: self.relief.len() });
+        }
+        if let Some(index) = self.relief.iter().position(|height| !(*height >= 0.0 && height.is_finite())) {
+            return Err(PageError::Value { table: "relief", index });
+        }
         for (word, Word { cell, weight, .. }) in self.words.iter().enumerate() {
             if usize::try_from(*cell).map_or(true, |cell| cell >= cells) {
                 return Err(PageError::WordCell { word, cell: *cell, cells });
@@ -62,12 +86,17 @@ impl Page {
                 return Err(PageError::WordWeight { word });
             }
         }
-        for (document, Document { label, posterior, .. }) in self.documents.iter().enumerate() {
+        let within = |x: f32, extent: usize| x >= 0.0 && f64::from(x) <= extent as f64;
+        for (document, Document { label, posterior, place, .. }) in self.documents.iter().enumerate() {
             let labels = self.labels.len();
             if let Some(label) = label.filter(|&label| usize::try_from(label).is_ok_and(|l| l >= labels)) {
                 return Err(PageError::Label { document, label, labels });
             }
             check_posterior(document, posterior, cells)?;
+            let [rows, columns] = self.extents;
+            if place.is_some_and(|[row, column]| !(within(row, rows) && within(column, columns))) {
+                return Err(PageError::Place { document });
+            }
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use countgrid_map::{Document, Page, Word, write_html};
+use countgrid_map::{Document, Page, Space, Word, write_html};
 
 /// `CHROMIUM`, or the first of the usual names on the path.
 fn browser() -> Option<PathBuf> {
@@ -39,11 +39,24 @@ fn page(extents: [usize; 2], window: [usize; 2], documents: usize, labels: usize
                 label: (labels > 0 && n % 5 != 4).then(|| (n % labels.max(1)) as u32),
                 snippet: text(n + 1),
                 posterior: vec![(place(n), 0.6), (place(n + 1), 0.4)],
+                place: None,
             })
             .collect(),
         labels: (0..labels).map(|label| format!("label {label}")).collect(),
         facts: vec![("documents".into(), documents.to_string())],
+        ..Page::default()
     }
+}
+
+/// Documents as points of a space, by a fixed rule.
+fn points(space: Space, extents: [usize; 2], documents: usize, labels: usize) -> Page {
+    let mut page = Page { space, ..page(extents, [1, 1], documents, labels) };
+    page.relief = (0..extents[0] * extents[1]).map(|cell| (cell % 7) as f32).collect();
+    for (n, document) in page.documents.iter_mut().enumerate() {
+        let at = |extent: usize, step: f32| extent as f32 * (0.5 + n as f32 * step).fract();
+        document.place = Some([at(extents[0], 0.618_034), at(extents[1], 0.754_878)]);
+    }
+    page
 }
 
 fn hostile() -> Page {
@@ -104,6 +117,11 @@ fn pages_pass_their_selftest() {
         ("no documents", page([6, 6], [2, 2], 0, 2)),
         ("nothing", Page { extents: [4, 4], window: [2, 2], ..Page::default() }),
         ("hostile", hostile()),
+        ("points", points(Space::Plane, [15, 18], 600, 3)),
+        ("points on a torus", points(Space::Torus, [12, 12], 90, 2)),
+        ("cells of a plane", Page { space: Space::Plane, ..page([7, 9], [1, 1], 60, 2) }),
+        ("a line of points", points(Space::Plane, [1, 20], 30, 0)),
+        ("a point", points(Space::Plane, [1, 1], 1, 1)),
     ];
     for (name, page) in pages {
         let file = folder.path().join(format!("{}.html", name.replace(' ', "-")));

@@ -1,6 +1,6 @@
 //! What is refused, and what the file holds: the data whole, and nothing that the data could have added.
 
-use countgrid_map::{Document, MAX_CELLS, Page, PageError, Word, WriteError, coverage, write_html};
+use countgrid_map::{Document, MAX_CELLS, Page, PageError, Space, Word, WriteError, coverage, write_html};
 use proptest::prelude::*;
 
 fn page() -> Page {
@@ -14,9 +14,11 @@ fn page() -> Page {
             label: Some(1),
             snippet: "text".into(),
             posterior: vec![(11, 0.75), (0, 0.25)],
+            place: None,
         }],
         labels: vec!["one".into(), "two".into()],
         facts: vec![("name".into(), "value".into())],
+        ..Page::default()
     }
 }
 
@@ -36,7 +38,7 @@ fn embedded(html: &str) -> serde_json::Value {
 #[test]
 fn what_is_out_of_range_is_refused() {
     type Change = fn(&mut Page);
-    let cases: [(Change, PageError); 14] = [
+    let cases: [(Change, PageError); 19] = [
         (|page| page.extents = [0, 4], PageError::EmptyAxis { axis: 0 }),
         (|page| page.extents[1] = 0, PageError::EmptyAxis { axis: 1 }),
         (|page| page.extents = [MAX_CELLS, 2], PageError::TooManyCells { limit: MAX_CELLS }),
@@ -54,6 +56,14 @@ fn what_is_out_of_range_is_refused() {
         (|page| page.documents[0].posterior[1].1 = f32::NAN, PageError::Posterior { document: 0 }),
         (|page| page.documents[0].posterior[0].1 = 1.5, PageError::Posterior { document: 0 }),
         (|page| page.documents[0].label = Some(2), PageError::Label { document: 0, label: 2, labels: 2 }),
+        (|page| page.documents[0].place = Some([3.1, 0.0]), PageError::Place { document: 0 }),
+        (|page| page.documents[0].place = Some([0.0, -0.1]), PageError::Place { document: 0 }),
+        (|page| page.documents[0].place = Some([0.0, f32::NAN]), PageError::Place { document: 0 }),
+        (|page| page.relief = vec![0.0], PageError::Length { table: "relief", expected: 12, found: 1 }),
+        (
+            |page| page.relief = [[1.0; 11].as_slice(), &[-1.0]].concat(),
+            PageError::Value { table: "relief", index: 11 },
+        ),
     ];
     assert_eq!(page().check(), Ok(()));
     for (change, expected) in cases {
@@ -94,6 +104,17 @@ fn the_data_is_what_was_given() {
     assert_eq!(data["documentLabels"], serde_json::json!([1]));
     assert_eq!(data["posteriors"], serde_json::json!([[11, 750, 0, 250]]));
     assert_eq!(data["facts"], serde_json::json!([["name", "value"]]));
+    // What only points have is not there without them.
+    assert!(["space", "places", "relief"].iter().all(|name| data.get(name).is_none()));
+    let mut page = page();
+    (page.space, page.relief) = (Space::Plane, [[1.0; 11].as_slice(), &[2.0]].concat());
+    page.documents[0].place = Some([0.500_4, 2.25]);
+    page.documents.push(Document::default());
+    let data = embedded(&html(&page));
+    assert_eq!(data["space"], "plane");
+    assert_eq!(data["places"], serde_json::json!([[0.5, 2.25], null])); // in thousandths
+    assert_eq!(data["relief"][0], 128);
+    assert_eq!(data["relief"][11], 255);
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn tell(
             "labels": names, "confusion": rows(all, names), "seconds": seconds, "seed": args.fit.seed,
             "classifier": args.classifier.name(), "model": args.model.name(), "features": args.features.map(|kind| kind.name()),
             "folds": (!args.leave_one_out).then_some(args.folds), "repeats": args.repeats,
-            "neighbours": args.neighbours, "penalty": args.penalty, "gamma": args.gamma,
+            "neighbours": args.neighbours, "metric": args.metric.map(|metric| metric.name()), "penalty": args.penalty, "gamma": args.gamma,
             "select": args.select.name(), "interrupted": done.interrupted,
             "chosen": chosen.iter().map(|(place, count)| (name(place), *count)).collect::<BTreeMap<_, _>>(),
         }),

@@ -3,55 +3,86 @@
 use std::io::{self, Write};
 
 use countgrid_grid::Labels;
+use countgrid_gtm::Emissions;
 use countgrid_io::{BLOCK_ENTRIES, check_writable, write_atomically};
 use countgrid_math::Real;
+use countgrid_text::TextOptions;
 
 use crate::{
     args::EmbedArgs,
     corpus::{Corpus, Input},
     failure::Failure,
+    harmonium,
     labels::Labelled,
     layout::AXES,
-    model::{AnyModel, Model, Stored, read},
+    model::{AnyModel, Loaded, Model, Stored, read_any},
     place::{Mean, inference, place},
     report::Report,
+    scaling::Scaling,
+    topographic::{
+        fit::gathered,
+        model::{AnyModel as AnyMap, Model as Map},
+        places,
+    },
 };
 
 pub(crate) fn run(args: &EmbedArgs) -> Result<(), Failure> {
     if let Some(output) = &args.output {
         check_writable(output)?;
     }
-    match read(&args.model)? {
-        AnyModel::F32(model) => embed(args, &model),
-        AnyModel::F64(model) => embed(args, &model),
+    match read_any(&args.model)? {
+        Loaded::Grid(_) | Loaded::Map(_) if args.features.features_from.is_some() => Err(Failure::new(
+            "--features-from is for dual wings, and the model is a map",
+            "leave --features-from out",
+        )),
+        Loaded::Grid(model) => match *model {
+            AnyModel::F32(model) => embed(args, &model),
+            AnyModel::F64(model) => embed(args, &model),
+        },
+        Loaded::Map(map) => match *map {
+            AnyMap::F32(map) => embed_points(args, &map),
+            AnyMap::F64(map) => embed_points(args, &map),
+        },
+        Loaded::Harmonium(model) => harmonium::embed(args, &model),
     }
 }
 
-fn embed<T: Stored>(args: &EmbedArgs, model: &Model<T>) -> Result<(), Failure> {
+/// The documents to place, over the words of a model.
+fn documents<T: Stored>(
+    args: &EmbedArgs,
+    scaling: Scaling,
+    vocabulary: &[String],
+    text: &TextOptions,
+) -> Result<Corpus<T>, Failure> {
     // Standard output is for the table.
     let report = Report::new(true, false);
     let outputs: Vec<_> = args.output.iter().map(std::path::PathBuf::as_path).collect();
     let input = Input {
         path: Some(&args.path),
         read: &args.read,
-        scaling: model.about.scaling,
+        scaling,
         outputs: &outputs,
+        sample: None,
         entries: true,
         stream: false,
         block_entries: BLOCK_ENTRIES,
     };
-    let corpus = input.count::<T>(&model.about.vocabulary, &model.about.text, &report)?;
-    let rows = rows(model, &corpus)?;
-    let labels = model.labels.as_ref().map(|labels| labels.names.as_slice());
-    let table = |out: &mut dyn Write| write(out, model.about.layout.grid.0.len(), labels, &rows);
+    input.count(vocabulary, text, &report)
+}
+
+/// Writes the table, and says how much of the documents is known.
+fn finish<T>(
+    args: &EmbedArgs,
+    corpus: &Corpus<T>,
+    known: f64,
+    table: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
     match &args.output {
         Some(output) => write_atomically(output, table)?,
         None => table(&mut io::BufWriter::new(io::stdout().lock())).map_err(Failure::output)?,
     }
     if !args.quiet {
-        let (known, tokens) = rows
-            .iter()
-            .fold((0.0, 0.0), |(known, tokens), row| (known + row.known_tokens, tokens + row.entry.tokens));
+        let tokens = corpus.entries.iter().fold(0.0, |tokens, entry| tokens + entry.tokens);
         let share = if tokens > 0.0 { 100.0 * known / tokens } else { 0.0 };
         eprintln!(
             "placed    {} of {} documents; {share:.1} % of their tokens are in the vocabulary",
@@ -60,6 +91,24 @@ fn embed<T: Stored>(args: &EmbedArgs, model: &Model<T>) -> Result<(), Failure> {
         );
     }
     Ok(())
+}
+
+fn embed_points<T: Stored>(args: &EmbedArgs, model: &Map<T>) -> Result<(), Failure> {
+    let about = &model.about;
+    let corpus = documents::<T>(args, about.scaling, &about.vocabulary, &about.text)?;
+    let emissions = Emissions::allocate(&model.map)?;
+    let places = places::place(&emissions, &gathered(&corpus.bags)?, |_, _| {})?;
+    let known = places.iter().fold(0.0, |known, place| known + place.known_tokens);
+    finish(args, &corpus, known, |out| places::write(out, &corpus, &places))
+}
+
+fn embed<T: Stored>(args: &EmbedArgs, model: &Model<T>) -> Result<(), Failure> {
+    let about = &model.about;
+    let corpus = documents::<T>(args, about.scaling, &about.vocabulary, &about.text)?;
+    let rows = rows(model, &corpus)?;
+    let labels = model.labels.as_ref().map(|labels| labels.names.as_slice());
+    let known = rows.iter().fold(0.0, |known, row| known + row.known_tokens);
+    finish(args, &corpus, known, |out| write(out, about.layout.grid.0.len(), labels, &rows))
 }
 
 /// One document of the table.

@@ -11,6 +11,7 @@ use crate::{
     corpus::{Corpus, Input, text_options},
     failure::Failure,
     fit::{Ending, Fitted, fit},
+    harmonium,
     interrupt::Interrupt,
     labels::Labelled,
     layout::Layout,
@@ -21,6 +22,9 @@ use crate::{
 };
 
 pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
+    if let Some(law) = args.model.law() {
+        return harmonium::fit(args, law);
+    }
     let report = Report::new(args.say.quiet, args.say.json);
     check_writable(&args.output)?;
     let text = text_options(&args.words)?;
@@ -71,6 +75,7 @@ fn fit_and_save<T: Stored>(
         scaling: args.numbers.scaling()?,
         outputs: &[&args.output],
         entries: false,
+        sample: None,
         stream: args.fit.stream,
         block_entries: args.fit.block_entries,
     };

@@ -9,8 +9,10 @@ use super::words::{Use, top, uses};
 use crate::{
     args::InfoArgs,
     failure::Failure,
-    model::{AnyModel, Model, read},
+    harmonium,
+    model::{AnyModel, Loaded, Model, read_any},
     report::thousands,
+    topographic::model::{AnyModel as AnyMap, about},
 };
 
 /// Places of the overview, at most.
@@ -21,9 +23,37 @@ const LABELS: usize = 10;
 const WORDS: usize = 6;
 
 pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
-    match read(&args.model)? {
-        AnyModel::F32(model) => info(args, &model, "f32"),
-        AnyModel::F64(model) => info(args, &model, "f64"),
+    match read_any(&args.model)? {
+        Loaded::Grid(model) => match *model {
+            AnyModel::F32(model) => info(args, &model, "f32"),
+            AnyModel::F64(model) => info(args, &model, "f64"),
+        },
+        Loaded::Harmonium(model) => harmonium::info(args, &model),
+        Loaded::Map(map) => match *map {
+            AnyMap::F32(map) => show(args, &about(&map, "f32")),
+            AnyMap::F64(map) => show(args, &about(&map, "f64")),
+        },
+    }
+}
+
+/// An object as it is, or its fields in lines.
+fn show(args: &InfoArgs, about: &Value) -> Result<(), Failure> {
+    let mut text = if args.json { format!("{about}\n") } else { String::new() };
+    let fields = |value: &Value| value.as_object().cloned().unwrap_or_default();
+    let own = fields(about).into_iter().filter(|(name, _)| name != "fit");
+    let of_fit = about.get("fit").map(fields).unwrap_or_default();
+    for (name, value) in own.chain(of_fit).filter(|(_, value)| !args.json && !value.is_null()) {
+        text.push_str(&format!("{:<28} {}\n", name.replace('_', " "), plain(&value)));
+    }
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::output)
+}
+
+/// A text without its quotes, another value as JSON.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
     }
 }
 
@@ -64,11 +94,7 @@ fn info<T: Real>(args: &InfoArgs, model: &Model<T>, precision: &str) -> Result<(
         line("precision", precision);
         for (name, value) in about.fit.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null())
         {
-            let value = match value {
-                Value::String(text) => text.clone(),
-                value => value.to_string(),
-            };
-            line(&name.replace('_', " "), &value);
+            line(&name.replace('_', " "), &plain(value));
         }
         text.push_str("\nwhat tells most about the windows that start at\n");
         for (at, words) in overview {

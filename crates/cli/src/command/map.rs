@@ -9,10 +9,13 @@ use countgrid_io::{check_writable, save, write_atomically};
 use countgrid_map::{Document, MAX_CELLS, Page, characteristic_words, coverage, write_html};
 use countgrid_text::TextOptions;
 
-use super::fit::{about, layout_of, told, wrote};
+use super::{
+    fit::{about, layout_of, told, wrote},
+    topographic,
+};
 use crate::{
     args::{MapArgs, Precision},
-    corpus::{Corpus, Input, text_options},
+    corpus::{Corpus, Input, Sample, text_options},
     failure::Failure,
     fit::{Fitted, fit},
     interrupt::Interrupt,
@@ -29,11 +32,12 @@ const WORDS: usize = 8;
 /// Windows of a document that the page keeps.
 const WINDOWS: usize = 8;
 /// Documents that the page lists at most: it holds about half a kilobyte of each.
-const DOCUMENTS: usize = 20_000;
+pub(crate) const DOCUMENTS: usize = 20_000;
 
 pub(crate) fn run(args: &MapArgs) -> Result<(), Failure> {
     let report = Report::new(args.say.quiet, args.say.json);
-    let files = Files::in_folder(&args.output)?;
+    args.check()?;
+    let files = Files::in_folder(&args.output, args.model.law().is_some())?;
     let text = text_options(&args.words)?;
     if let Some(grid) = &args.fit.grid {
         if Layout::rows_and_columns(grid).is_none() {
@@ -55,6 +59,9 @@ pub(crate) fn run(args: &MapArgs) -> Result<(), Failure> {
         }
     }
     args.fit.check()?;
+    if let Some(law) = args.model.law() {
+        return topographic::run(args, law, &files, text, &report);
+    }
     let interrupt = Interrupt::install()?;
     threads::run(args.fit.threads, || match args.fit.precision {
         Precision::F32 => draw::<f32>(args, &files, text, &report, &interrupt),
@@ -62,31 +69,50 @@ pub(crate) fn run(args: &MapArgs) -> Result<(), Failure> {
     })
 }
 
-/// What is written.
-struct Files {
+/// What is written: a page and a model; of topographic maps also a table and two pictures.
+pub(crate) struct Files {
     folder: PathBuf,
-    page: PathBuf,
-    model: PathBuf,
+    pub(crate) page: PathBuf,
+    pub(crate) model: PathBuf,
+    pub(crate) points: PathBuf,
+    pub(crate) svg: PathBuf,
+    pub(crate) png: PathBuf,
 }
 
 impl Files {
-    /// Both files in a folder that is there, or that can be made.
-    fn in_folder(folder: &Path) -> Result<Self, Failure> {
+    /// The files in a folder that is there, or that can be made.
+    fn in_folder(folder: &Path, topographic: bool) -> Result<Self, Failure> {
         // `./map.html` is nothing but longer.
         let file = |name: &str| if folder == Path::new(".") { name.into() } else { folder.join(name) };
-        let (page, model) = (file("map.html"), file("model.safetensors"));
-        let files = Self { folder: folder.to_owned(), page, model };
+        let [page, model, points, svg, png] =
+            ["map.html", "model.safetensors", "points.csv", "map.svg", "map.png"].map(file);
+        let files = Self { folder: folder.to_owned(), page, model, points, svg, png };
         if folder.exists() {
-            check_writable(&files.page)?;
-            check_writable(&files.model)?;
+            let written = if topographic { files.all() } else { files.of_grids() };
+            written.into_iter().try_for_each(check_writable)?;
         } else {
             check_writable(folder)?; // as a name, which is as good as a folder's
         }
         Ok(files)
     }
 
-    /// Both or none: the page gets its name once the model has been written.
-    fn write(&self, page: &Page, model: &countgrid_io::ModelFile) -> Result<(), Failure> {
+    /// All of them.
+    pub(crate) fn all(&self) -> Vec<&Path> {
+        let Self { page, model, points, svg, png, .. } = self;
+        [page, model, points, svg, png].map(PathBuf::as_path).to_vec()
+    }
+
+    /// Those that a grid has.
+    fn of_grids(&self) -> Vec<&Path> {
+        vec![&self.page, &self.model]
+    }
+
+    /// All or none: a file gets its name once those after it, and last the model, have been written.
+    pub(crate) fn write(
+        &self,
+        rendered: &[(&Path, Vec<u8>)],
+        model: &countgrid_io::ModelFile,
+    ) -> Result<(), Failure> {
         let made = !self.folder.exists();
         if made {
             fs::create_dir(&self.folder).map_err(|error| {
@@ -96,20 +122,29 @@ impl Files {
                 )
             })?;
         }
-        let mut refused = None;
-        let written = write_atomically(&self.page, |out| {
-            write_html(page, out).map_err(|error| match error {
-                countgrid_map::WriteError::Io(error) => error,
-                error => io::Error::other(error),
-            })?;
-            save(&self.model, model).map_err(|error| {
-                refused = Some(Failure::from(error));
-                io::Error::other("the model was not written")
-            })
-        });
+        let written = self.write_all(rendered, model);
         if written.is_err() && made {
             let _not_empty = fs::remove_dir(&self.folder);
         }
+        written
+    }
+
+    fn write_all(
+        &self,
+        rendered: &[(&Path, Vec<u8>)],
+        model: &countgrid_io::ModelFile,
+    ) -> Result<(), Failure> {
+        let Some(((path, bytes), others)) = rendered.split_first() else {
+            return Ok(save(&self.model, model)?);
+        };
+        let mut refused = None;
+        let written = write_atomically(path, |out| {
+            out.write_all(bytes)?;
+            self.write_all(others, model).map_err(|failure| {
+                refused = Some(failure);
+                io::Error::other("another file was not written")
+            })
+        });
         match refused {
             Some(refused) => Err(refused),
             None => Ok(written?),
@@ -124,10 +159,11 @@ fn draw<T: Stored>(
     report: &Report,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let outputs: &[&Path] = &[&files.page, &files.model];
+    let outputs = &files.all(); // also those that another model has left
+    let sample = args.sample.map(|of_each| Sample { of_each, seed: args.fit.seed });
     let (path, stream, block_entries) = (args.path.as_deref(), args.fit.stream, args.fit.block_entries);
     let (read, scaling) = (&args.read, args.numbers.scaling()?);
-    let input = Input { path, read, scaling, outputs, entries: true, stream, block_entries };
+    let input = Input { path, read, scaling, outputs, sample, entries: true, stream, block_entries };
     let mut corpus = input.select::<T>(&args.words, report)?;
     let layout = &layout_of(&mut corpus, &args.fit, report)?;
     let corpus = &corpus;
@@ -137,9 +173,12 @@ fn draw<T: Stored>(
     let about = about(title, corpus, layout, text, &args.words, &args.fit, &fitted.ending);
     let labels = Labelled::embed(&fitted.histograms, corpus, report)?;
     let page = page(title, corpus, layout, &fitted, args.fit.seed, report)?;
+    let mut html = Vec::new();
+    write_html(&page, &mut html)
+        .map_err(|error| Failure::new(format_args!("the page: {error}"), "this is a bug worth a report"))?;
     {
         let _whole = interrupt.writing();
-        files.write(&page, &to_file(&about, &fitted.grid, labels.as_ref()))?;
+        files.write(&[(&files.page, html)], &to_file(&about, &fitted.grid, labels.as_ref()))?;
     }
     wrote(report, corpus, &fitted.ending, &[&files.page, &files.model]);
     Ok(())
@@ -171,6 +210,7 @@ fn page<T: Stored>(
             label: corpus.labels.of.get(bag).copied().flatten(),
             snippet: entry.snippet.clone(),
             posterior,
+            place: None,
         });
     })?;
     let bug = |error| Failure::new(format_args!("the page: {error}"), "this is a bug worth a report");
@@ -212,11 +252,12 @@ fn page<T: Stored>(
         documents,
         labels: corpus.labels.names.clone(),
         facts: facts.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+        ..Page::default()
     })
 }
 
 /// So many of them, evenly spaced.
-fn thinned<D>(all: Vec<D>, count: usize) -> Vec<D> {
+pub(crate) fn thinned<D>(all: Vec<D>, count: usize) -> Vec<D> {
     let total = all.len();
     let chosen = |place: usize| place * count / total != (place + 1) * count / total;
     all.into_iter().enumerate().filter(|&(place, _)| chosen(place)).map(|(_, one)| one).collect()

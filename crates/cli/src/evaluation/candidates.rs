@@ -10,9 +10,11 @@ use crate::{
 };
 
 /// Options that may be tried. What the data are, and how they are split, is not among them.
-const OPTIONS: [&str; 23] = [
+const OPTIONS: [&str; 28] = [
     "anneal",
     "classifier",
+    "draws",
+    "epochs",
     "features",
     "gamma",
     "grid",
@@ -20,10 +22,13 @@ const OPTIONS: [&str; 23] = [
     "iterations",
     "max-share",
     "max-words",
+    "method",
+    "metric",
     "min-count",
     "model",
     "neighbours",
     "penalty",
+    "prior",
     "pseudocount",
     "restarts",
     "schedule",

@@ -7,7 +7,7 @@ use countgrid_counts::Bags;
 use countgrid_scores::{Similarity, cross, gram};
 
 use crate::{
-    args::{Classifier, EvaluationArgs, Features},
+    args::{Classifier, EvaluationArgs, Features, Metric},
     evaluation::{
         data::Fold,
         features::{Rows, fitted},
@@ -144,20 +144,33 @@ impl<T: Stored> Fold<T> {
             let model = Model::fitted(&self.training, args, interrupt)?;
             return Ok((model.features(kind, &self.training)?, model.features(kind, &self.test)?));
         }
-        let (mut training, mut test) = (Vec::new(), Vec::new());
+        let mut models = Vec::with_capacity(self.classes);
         for class in 0..self.classes {
             let own = self.of_class(class)?;
             if own.len() > 0 {
-                let model = Model::fitted(&own, args, interrupt)?;
-                training.push(model.features(kind, &self.training)?);
-                test.push(model.features(kind, &self.test)?);
+                models.push((own.len() as f64, Model::fitted(&own, args, interrupt)?));
             }
+        }
+        if kind == Features::Top {
+            let [(minus, first), (plus, second)] = models.as_slice() else {
+                return Err(Failure::new(
+                    format_args!("--features top are of two labels, and there are {}", models.len()),
+                    "take --features fisher",
+                ));
+            };
+            let of = |part| Model::tangents([second, first], countgrid_math::ln(plus / minus), part);
+            return Ok((of(&self.training)?, of(&self.test)?));
+        }
+        let (mut training, mut test) = (Vec::new(), Vec::new());
+        for (_, model) in &models {
+            training.push(model.features(kind, &self.training)?);
+            test.push(model.features(kind, &self.test)?);
         }
         Ok((Rows::beside(&training, self.training.len())?, Rows::beside(&test, self.test.len())?))
     }
 
-    /// The label of the training documents with the nearest features: by Kullback-Leibler divergence of posteriors,
-    /// by Euclidean distance of standardised terms.
+    /// The label of the training documents with the nearest features: by Euclidean distance of standardised terms; of
+    /// posteriors by `--metric`, by itself Kullback-Leibler divergence of proportions, Euclidean distance of others.
     fn nearest_by_features(
         &self,
         kind: Features,
@@ -165,9 +178,11 @@ impl<T: Stored> Fold<T> {
         interrupt: &Interrupt,
     ) -> Result<Vec<usize>, Failure> {
         let (mut training, mut test) = self.rows(kind, args, interrupt)?;
+        let usual = if args.model.is_linear() { Metric::Euclidean } else { Metric::Divergence };
+        let metric = if kind.of_each_class() { Metric::Euclidean } else { args.metric.unwrap_or(usual) };
         if kind.of_each_class() {
             Rows::standardise(&mut training, &mut test)?;
-        } else {
+        } else if metric == Metric::Divergence {
             // A divergence from a posterior that is zero somewhere would be infinite: a hundredth is spread evenly.
             for rows in [&mut training, &mut test] {
                 let even = 0.01 / rows.columns.max(1) as f64;
@@ -179,9 +194,14 @@ impl<T: Stored> Fold<T> {
         let mut told = Vec::with_capacity(self.test.len());
         for row in test.values.chunks_exact(columns) {
             let mut refused = None;
-            let mut distance = |other: &[f64]| match kind.of_each_class() {
-                true => row.iter().zip(other).map(|(x, y)| (x - y) * (x - y)).sum(),
-                false => kullback_leibler(row, other).unwrap_or_else(|error| {
+            let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
+            let mut distance = |other: &[f64]| match metric {
+                Metric::Euclidean => row.iter().zip(other).map(|(x, y)| (x - y) * (x - y)).sum(),
+                Metric::Cosine => {
+                    let lengths = (dot(row, row) * dot(other, other)).sqrt();
+                    if lengths > 0.0 { 1.0 - dot(row, other) / lengths } else { 1.0 }
+                }
+                Metric::Divergence => kullback_leibler(row, other).unwrap_or_else(|error| {
                     refused = Some(error);
                     f64::INFINITY
                 }),

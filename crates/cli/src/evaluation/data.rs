@@ -48,6 +48,7 @@ impl<T: Stored> Data<T> {
             scaling: args.numbers.scaling()?,
             outputs,
             entries: true,
+            sample: None,
             stream: false,
             block_entries: BLOCK_ENTRIES,
         };

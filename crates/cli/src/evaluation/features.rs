@@ -1,9 +1,12 @@
 //! Fitted models, and the features of documents that they give.
 
+use core::fmt;
+
 use countgrid_counts::Bags;
+use countgrid_em::ExpectedCounts;
 use countgrid_grid::{Grouping, Terms};
 use countgrid_math::Real;
-use countgrid_scores::{Standard, spread_rows, spread_scratch_len};
+use countgrid_scores::{Form, Standard, fisher, spread_rows, spread_scratch_len, top};
 
 use crate::{
     args::{EvaluationArgs, Features, ModelKind},
@@ -57,6 +60,49 @@ impl Rows {
         let standard = Standard::fit(&training.values, zeros(2 * training.columns)?).map_err(refused)?;
         standard.apply(&mut training.values).map_err(refused)?;
         standard.apply(&mut test.values).map_err(refused)
+    }
+}
+
+/// Features that are gradients in the logarithms of parameters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Gradients<'a, M> {
+    /// Of the log-likelihood.
+    Fisher(&'a M),
+    /// Of the log-odds of two models, given how many times as frequent the first label is, and these log-odds.
+    Top { models: [&'a M; 2], log_odds: f64 },
+}
+
+impl<M> Gradients<'_, M> {
+    /// Rows of zeros, and scratch for any of the data.
+    pub(crate) fn rows<X>(&self, data: usize, longest: Option<&X>) -> Result<(Rows, Vec<f64>), Failure>
+    where
+        M: ExpectedCounts<X, Scalar = f64>,
+    {
+        let elements = |model: &M| model.buffer().len();
+        let scratch = |model: &M| longest.map_or(0, |datum| model.counts_scratch_len(datum));
+        let (columns, scratch) = match self {
+            Self::Fisher(model) => (elements(model), scratch(model)),
+            Self::Top { models: [a, b], .. } => {
+                (elements(a).saturating_add(elements(b)).saturating_add(1), scratch(a).max(scratch(b)))
+            }
+        };
+        Ok((Rows::zeros(data, columns)?, zeros(scratch)?))
+    }
+
+    /// Those of one datum.
+    pub(crate) fn of<X>(&self, datum: &X, row: &mut [f64], scratch: &mut [f64]) -> Result<(), Failure>
+    where
+        M: ExpectedCounts<X, Scalar = f64>,
+        M::Error: fmt::Display,
+    {
+        match self {
+            Self::Fisher(model) => fisher(*model, datum, Form::Logit, row, scratch),
+            Self::Top { models: [plus, minus], log_odds } => {
+                top(*plus, *minus, *log_odds, datum, Form::Logit, row, scratch)
+            }
+        }
+        .map_err(|error| Failure::new(error, "take a --pseudocount above 0"))?;
+        Ok(())
     }
 }
 

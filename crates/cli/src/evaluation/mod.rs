@@ -4,6 +4,8 @@ mod candidates;
 mod classifier;
 mod data;
 mod features;
+mod linear;
+mod lsi;
 mod models;
 mod paths;
 mod regression;

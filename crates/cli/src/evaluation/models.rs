@@ -5,12 +5,14 @@ use countgrid_counts::{Bags, SequencesBuf};
 use crate::{
     args::{EvaluationArgs, Features, ModelKind},
     evaluation::{
-        features::{self, Rows},
+        features::{self, Gradients, Rows},
+        linear, lsi,
         paths::{self, Paths},
         topics::{self, Topics},
     },
     failure::Failure,
     fit::Inference,
+    harmonium::Learned,
     interrupt::Interrupt,
     model::Stored,
     store::{Builder, Plan, Store},
@@ -64,6 +66,8 @@ pub(crate) enum Model<T> {
     Grid(Box<Inference<T>>),
     Topics(Topics),
     Paths(Paths),
+    Harmonium(Box<Learned<T>>),
+    Lsi(lsi::Lsi),
 }
 
 impl<T: Stored> Model<T> {
@@ -78,6 +82,10 @@ impl<T: Stored> Model<T> {
                 Self::Grid(Box::new(features::fitted(&part.bags, args, interrupt)?))
             }
             ModelKind::Lda => Self::Topics(topics::fitted(&part.bags, args)?),
+            ModelKind::Harmonium | ModelKind::Rap => {
+                Self::Harmonium(Box::new(linear::fitted(&part.bags, args, interrupt)?))
+            }
+            ModelKind::Lsi => Self::Lsi(lsi::fitted(&part.bags, args)?),
             ModelKind::Hmm => Self::Paths(paths::fitted(part.sequences()?, args)?),
         })
     }
@@ -88,15 +96,40 @@ impl<T: Stored> Model<T> {
             Self::Grid(model) => features::free_energies(model, &part.bags),
             Self::Topics(model) => topics::free_energies(model, &part.bags),
             Self::Paths(model) => paths::free_energies(model, part.sequences()?),
+            // Refused with the options.
+            Self::Harmonium(_) | Self::Lsi(_) => {
+                Err(Failure::new("the model has no free energy", "this is a bug worth a report"))
+            }
         }
     }
 
     /// What the model says of each document.
     pub(crate) fn features(&self, kind: Features, part: &Part<T>) -> Result<Rows, Failure> {
-        match self {
-            Self::Grid(model) => features::features(kind, model, &part.bags),
-            Self::Topics(model) => topics::features(kind, model, &part.bags),
-            Self::Paths(model) => paths::features(kind, model, part.sequences()?),
+        match (self, kind) {
+            (Self::Grid(model), _) => features::features(kind, model, &part.bags),
+            (Self::Topics(model), Features::Fisher) => {
+                topics::gradients(Gradients::Fisher(model), &part.bags)
+            }
+            (Self::Topics(model), _) => topics::features(kind, model, &part.bags),
+            (Self::Paths(model), Features::Fisher) => {
+                paths::gradients(Gradients::Fisher(model), part.sequences()?)
+            }
+            (Self::Paths(model), _) => paths::features(kind, model, part.sequences()?),
+            (Self::Harmonium(learned), _) => linear::features(kind, learned, &part.bags),
+            (Self::Lsi(model), _) => lsi::features(model, &part.bags),
+        }
+    }
+
+    /// Tangent vectors of the posterior log-odds of two models (Tsuda et al. 2002).
+    pub(crate) fn tangents(models: [&Self; 2], log_odds: f64, part: &Part<T>) -> Result<Rows, Failure> {
+        match models {
+            [Self::Topics(plus), Self::Topics(minus)] => {
+                topics::gradients(Gradients::Top { models: [plus, minus], log_odds }, &part.bags)
+            }
+            [Self::Paths(plus), Self::Paths(minus)] => {
+                paths::gradients(Gradients::Top { models: [plus, minus], log_odds }, part.sequences()?)
+            }
+            _ => Err(Failure::new("these models have no gradients", "this is a bug worth a report")),
         }
     }
 }

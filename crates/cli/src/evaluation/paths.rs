@@ -1,15 +1,14 @@
 //! Hidden Markov models as models that labels are told with.
 
 use countgrid_counts::{Sequence, SequencesBuf};
-use countgrid_em::{EmOptions, Restarts, Tables, unobserved};
+use countgrid_em::{EmOptions, Restarts, unobserved};
 use countgrid_hmm::{Grouping, Hmm, HmmError, Learner, Posterior, Shape, Statistics, Terms};
 use countgrid_math::AlignedVec;
-use countgrid_scores::{Form, fisher};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 use crate::{
     args::{EvaluationArgs, Features},
-    evaluation::features::Rows,
+    evaluation::features::{Gradients, Rows},
     failure::Failure,
     memory::zeros,
 };
@@ -68,10 +67,6 @@ pub(crate) fn features(
     let grouping = if kind == Features::Nfess { Grouping::Mean } else { Grouping::Position };
     let terms = Terms::new(model, Posterior::Exact, grouping);
     let longest = sequences.longest();
-    let columns = match kind {
-        Features::Fisher => model.buffer().len(),
-        _ => terms.terms(longest),
-    };
     if kind == Features::Fess
         && let Some(place) = sequences.iter().position(|sequence| sequence.len() != longest)
     {
@@ -83,21 +78,26 @@ pub(crate) fn features(
             "take --features nfess",
         ));
     }
-    let mut rows = Rows::zeros(sequences.len(), columns)?;
-    let mut scratch = zeros(model.shape().scratch_len::<f64>(longest))?;
+    let mut rows = Rows::zeros(sequences.len(), terms.terms(longest))?;
+    let mut scratch = zeros(terms.scratch(longest))?;
     for (place, sequence) in sequences.iter().enumerate() {
-        let row = rows.row_mut(place);
-        match kind {
-            Features::Fisher => {
-                fisher(model, &sequence, Form::Logit, row, &mut scratch)
-                    .map_err(|error| Failure::new(error, "take a --pseudocount above 0"))?;
-            }
-            _ => {
-                terms
-                    .of(&sequence, row, &mut scratch)
-                    .map_err(|error| Failure::new(error, "take a --pseudocount above 0"))?;
-            }
-        }
+        terms
+            .of(&sequence, rows.row_mut(place), &mut scratch)
+            .map_err(|error| Failure::new(error, "take a --pseudocount above 0"))?;
+    }
+    Ok(rows)
+}
+
+/// Gradients in start, transitions and emissions.
+pub(crate) fn gradients(
+    gradients: Gradients<'_, Paths>,
+    sequences: &SequencesBuf<u16>,
+) -> Result<Rows, Failure> {
+    let sequences = sequences.as_view();
+    let longest = sequences.iter().max_by_key(|sequence| sequence.len());
+    let (mut rows, mut scratch) = gradients.rows(sequences.len(), longest.as_ref())?;
+    for (place, sequence) in sequences.iter().enumerate() {
+        gradients.of(&sequence, rows.row_mut(place), &mut scratch)?;
     }
     Ok(rows)
 }

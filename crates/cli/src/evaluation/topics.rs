@@ -1,17 +1,16 @@
 //! Latent Dirichlet allocation as a model that labels are told with.
 
 use countgrid_counts::{Bag, Bags, CsrBuf};
-use countgrid_em::{EmOptions, Restarts, Tables, unobserved};
+use countgrid_em::{EmOptions, Restarts, unobserved};
 use countgrid_lda::{
     Concentration, Grouping, Inference, Lda, LdaError, Learner, Options, Shape, Statistics, Terms,
 };
 use countgrid_math::AlignedVec;
-use countgrid_scores::{Form, fisher};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 use crate::{
     args::{EvaluationArgs, Features},
-    evaluation::features::Rows,
+    evaluation::features::{Gradients, Rows},
     failure::Failure,
     model::Stored,
     store::Store,
@@ -91,10 +90,8 @@ pub(crate) fn free_energies<T: Stored>(model: &Topics, bags: &Store<T>) -> Resul
 
 /// What topics say of each document.
 pub(crate) fn features<T: Stored>(kind: Features, model: &Topics, bags: &Store<T>) -> Result<Rows, Failure> {
-    let terms = Terms::new(model, Inference::default(), Grouping::Topic);
-    if kind == Features::Fisher {
-        return scores(model, bags);
-    }
+    let grouping = if kind == Features::FessWords { Grouping::Word } else { Grouping::Topic };
+    let terms = Terms::new(model, Inference::default(), grouping);
     let columns = match kind {
         Features::Posterior => model.shape().topics(),
         _ => terms.terms(),
@@ -123,18 +120,21 @@ pub(crate) fn features<T: Stored>(kind: Features, model: &Topics, bags: &Store<T
     Ok(rows)
 }
 
-/// The gradient of the bound: in the logarithms of the topics' entries, and in `alpha`.
-fn scores<T: Stored>(model: &Topics, bags: &Store<T>) -> Result<Rows, Failure> {
-    let mut rows = Rows::zeros(bags.len(), model.buffer().len())?;
-    let mut scratch = vec![0.0; model.shape().posterior_scratch_len()];
+/// Gradients of bounds: in the logarithms of the topics' entries, and in `alpha`.
+pub(crate) fn gradients<T: Stored>(
+    gradients: Gradients<'_, Topics>,
+    bags: &Store<T>,
+) -> Result<Rows, Failure> {
+    let empty = Bag::<T>::new(bags.features(), &[], &[])
+        .map_err(|error| Failure::new(error, "this is a bug worth a report"))?;
+    let (mut rows, mut scratch) = gradients.rows(bags.len(), Some(&empty))?; // every bag needs the same
     bags.each(false, |first, block| {
         for place in 0..block.len() {
             let entries = block.entries(place).map(|(word, count)| (word as u32, count)); // words are fewer than 2³²
             let (words, counts): (Vec<u32>, Vec<T>) = entries.unzip();
             let bag = Bag::new(bags.features(), &words, &counts)
                 .map_err(|error| Failure::new(error, "this is a bug worth a report"))?;
-            fisher(model, &bag, Form::Logit, rows.row_mut(first + place), &mut scratch)
-                .map_err(|error| Failure::new(error, "take a --pseudocount above 0"))?;
+            gradients.of(&bag, rows.row_mut(first + place), &mut scratch)?;
         }
         Ok::<_, Failure>(())
     })?;

@@ -1,7 +1,5 @@
 // What is on the map: words and documents with a fixed place each, and which label lives where.
 
-const data = JSON.parse(document.getElementById("data").textContent);
-
 /** A ring of cells is drawn as a band; up and down then mean nothing. */
 const ring = data.extents[0] === 1;
 const columns = data.extents[1];
@@ -27,7 +25,8 @@ const words = data.words
   }
 }
 
-/** Documents. Each stands at the centre of its likeliest window; those that share it form a sunflower. */
+/** Documents. Each stands at the centre of its likeliest window, and those that share it form a sunflower; or at a place
+ * of its own, the mean of its posterior. */
 const documents = data.titles.map((title, id) => {
   const places = [];
   const flat = data.posteriors[id];
@@ -35,7 +34,7 @@ const documents = data.titles.map((title, id) => {
     places.push({ row: rowOf(flat[n]), column: columnOf(flat[n]), cell: flat[n], mass: flat[n + 1] / 1000 });
   }
   places.sort((a, b) => b.mass - a.mass || a.cell - b.cell);
-  return { id, title, snippet: data.snippets[id], label: data.documentLabels[id], places, placed: places.length > 0, x: 0, y: 0 };
+  return { id, title, snippet: data.snippets[id], label: data.documentLabels[id], places, placed: places.length > 0, mode: null, x: 0, y: 0 };
 });
 {
   const total = new Map(), seen = new Map();
@@ -48,10 +47,19 @@ const documents = data.titles.map((title, id) => {
     const n = total.get(cell);
     const radius = Math.min(0.46, 0.1 * Math.sqrt(n)) * Math.sqrt((rank + (n > 1 ? 0.5 : 0)) / n);
     const angle = rank * 2.39996322973 + cell;
-    item.x = wrap(column + sides[1] / 2 + radius * Math.cos(angle), columns);
-    item.y = ring ? rows * radicalInverse(item.id + 1, 2) : wrap(row + sides[0] / 2 + radius * Math.sin(angle), rows);
+    item.mode = [onto(column + sides[1] / 2 + radius * Math.cos(angle), columns),
+      ring ? rows * radicalInverse(item.id + 1, 2) : onto(row + sides[0] / 2 + radius * Math.sin(angle), rows)];
   }
 }
+/** Puts documents where the mean of their posterior is, if that is known, or its mode. */
+const settle = (mean) => {
+  for (const item of documents) {
+    const own = mean && pointed ? data.places[item.id] : null;
+    if (own) [item.y, item.x] = own;
+    else if (item.mode) [item.x, item.y] = item.mode;
+  }
+};
+settle(true);
 
 const labels = data.labels.map((name, id) => ({
   id, name, shown: true, documents: documents.filter((item) => item.label === id).length,
@@ -80,8 +88,8 @@ const documentsAt = (row, column) => {
       if (!isShown(item)) continue;
       let share = 0;
       for (const place of item.places) {
-        const across = overlap(place.column - column, wide, columns);
-        if (across > 0) share += place.mass * across * (ring ? 1 : overlap(place.row - row, tall, rows));
+        const across = covers(place.column - column, wide, columns);
+        if (across > 0) share += place.mass * across * (ring ? 1 : covers(place.row - row, tall, rows));
       }
       if (share > 0) found.push({ item, share });
     }

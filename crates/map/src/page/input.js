@@ -4,8 +4,8 @@
 const windowAt = (left, top) => {
   const [x, y] = onTorus(left, top);
   return {
-    row: ring ? 0 : wrap(Math.round(y - sides[0] / 2), rows),
-    column: wrap(Math.round(x - sides[1] / 2), columns),
+    row: ring ? 0 : cellAt(Math.round(y - sides[0] / 2), rows),
+    column: cellAt(Math.round(x - sides[1] / 2), columns),
   };
 };
 const samePlace = (a, b) => a === b || (a !== null && b !== null && a.row === b.row && a.column === b.column);
@@ -15,8 +15,8 @@ const documentNear = (left, top) => {
   const [x, y] = onTorus(left, top);
   for (const item of documents) {
     if (!item.placed || !isShown(item)) continue;
-    const across = shortest(x, item.x, columns) * view.scale;
-    const down = shortest(y, item.y, rows) * view.scale * view.ratio;
+    const across = way(x, item.x, columns) * view.scale;
+    const down = way(y, item.y, rows) * view.scale * view.ratio;
     const distance = across * across + down * down;
     if (distance < least) [best, least] = [item, distance];
   }
@@ -30,7 +30,7 @@ const hover = (left, top) => {
     repaint();
   }
   const tip = part("tip");
-  const item = left !== null && view.scale > 24 ? documentNear(left, top) : null;
+  const item = left !== null && (pointed || view.scale > 24) ? documentNear(left, top) : null;
   tip.hidden = item === null;
   if (item === null) return;
   tip.textContent = item.title || "(no title)";
@@ -89,7 +89,8 @@ const release = (event) => {
   canvas.classList.remove("dragging");
   if (event.type === "pointerup" && drag.moved <= 5) {
     part("search").value = "";
-    selectPlace(windowAt(...at(event)));
+    const [left, top] = at(event);
+    selectPlace(windowAt(left, top), pointed ? documentNear(left, top) : null);
   }
 };
 canvas.addEventListener("pointerup", release);
@@ -109,11 +110,11 @@ const everything = () => flyTo(columns / 2, rows / 2, view.fit);
 /** Moves the chosen window by cells, and the view with it when it leaves the middle. */
 const step = (down, across) => {
   const from = state.place ?? windowAt(view.width / 2, view.height / 2);
-  const place = { row: ring ? 0 : wrap(from.row + down, rows), column: wrap(from.column + across, columns) };
+  const place = { row: ring ? 0 : cellAt(from.row + down, rows), column: cellAt(from.column + across, columns) };
   selectPlace(place);
   const x = place.column + sides[1] / 2, y = ring ? view.y : place.row + sides[0] / 2;
-  const far = Math.abs(shortest(view.x, x, columns)) * view.scale > view.width * 0.35 ||
-    Math.abs(shortest(view.y, y, rows)) * view.scale * view.ratio > view.height * 0.35;
+  const far = Math.abs(way(view.x, x, columns)) * view.scale > view.width * 0.35 ||
+    Math.abs(way(view.y, y, rows)) * view.scale * view.ratio > view.height * 0.35;
   if (far) flyTo(x, y);
 };
 
@@ -159,4 +160,5 @@ new ResizeObserver(resize).observe(canvas);
 readColours();
 resize();
 showFrame();
+showOptions();
 clearAll();

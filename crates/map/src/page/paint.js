@@ -1,4 +1,4 @@
-// Drawing, back to front: where labels live, cells, documents, windows, words.
+// Drawing, back to front: where labels live, cells, documents, windows, words; words before documents that are points.
 
 /** Colours that stay apart for colour-blind readers (Okabe and Ito 2008), and shapes that do not need them. */
 const palettes = {
@@ -27,14 +27,13 @@ const mark = (path, shape, x, y, r) => {
 
 const channels = (colour) => [1, 3, 5].map((n) => (parseInt(colour.slice(n, n + 2), 16) / 255) ** 2.2);
 
-/** A picture of the torus coloured by who lives where: the hue from the labels' shares, sharpened a little so
- * that regions read as regions; the strength from how many documents there are. */
-let tint = null, tintSize = 1;
-const makeTint = () => {
+/** Red, green, blue in linear light times strength, and strength, of cells coloured by who lives where: the hue from the
+ * labels' shares, sharpened a little so that regions read as regions; the strength from how many documents there are. */
+const byLabels = () => {
   const cells = cellRows * columns;
   const colours = planes.map((_, n) => channels(colourOf(n < labels.length ? n : -1)));
   const shown = planes.map((_, n) => n >= labels.length || labels[n].shown);
-  const mixed = new Float32Array(cells * 4); // red, green, blue in linear light times strength; strength
+  const mixed = new Float32Array(cells * 4);
   let mean = 0;
   for (const plane of planes) for (const mass of plane) mean += mass / cells;
   for (let cell = 0; cell < cells; cell++) {
@@ -51,15 +50,34 @@ const makeTint = () => {
     for (let c = 0; c < 3; c++) mixed[4 * cell + c] = total > 0 ? sum[c] / total * strength : 0;
     mixed[4 * cell + 3] = strength;
   }
+  return mixed;
+};
+
+/** The same of one colour, as strong as the relief is high. */
+const byRelief = () => {
+  const colour = channels(ink.text), mixed = new Float32Array(cellRows * columns * 4);
+  data.relief.forEach((height, cell) => {
+    const strength = 0.6 * height / 255;
+    for (let c = 0; c < 3; c++) mixed[4 * cell + c] = colour[c] * strength;
+    mixed[4 * cell + 3] = strength;
+  });
+  return mixed;
+};
+
+/** A picture of the map in the colours of its cells. */
+let tint = null, tintSize = 1;
+const makeTint = () => {
+  const mixed = state.background === "labels" ? byLabels()
+    : state.background === "relief" ? byRelief() : new Float32Array(cellRows * columns * 4);
   // Drawn several pixels to a cell by linear interpolation that wraps, so that the picture has no edge.
   tintSize = Math.max(1, Math.min(8, Math.floor(1024 / Math.max(cellRows, columns))));
   const tall = ring ? 1 : cellRows * tintSize, wide = columns * tintSize;
   const image = new ImageData(wide, tall);
   for (let y = 0; y < tall; y++) {
-    const v = wrap((y + 0.5) / tintSize - 0.5, cellRows), row = Math.floor(v), down = ring ? 0 : v - row;
+    const v = cellAt((y + 0.5) / tintSize - 0.5, cellRows), row = Math.floor(v), down = ring ? 0 : v - row;
     for (let x = 0; x < wide; x++) {
-      const u = wrap((x + 0.5) / tintSize - 0.5, columns), column = Math.floor(u), across = u - column;
-      const at = (r, c) => 4 * ((r % cellRows) * columns + (c % columns));
+      const u = cellAt((x + 0.5) / tintSize - 0.5, columns), column = Math.floor(u), across = u - column;
+      const at = (r, c) => 4 * (cellAt(r, cellRows) * columns + cellAt(c, columns));
       const corners = [[at(row, column), (1 - down) * (1 - across)], [at(row, column + 1), (1 - down) * across],
         [at(row + 1, column), down * (1 - across)], [at(row + 1, column + 1), down * across]];
       const pixel = 4 * (y * wide + x);
@@ -81,7 +99,7 @@ const makeTint = () => {
 };
 
 const paintTint = () => {
-  const pattern = context.createPattern(tint, "repeat");
+  const pattern = context.createPattern(tint, plane ? "no-repeat" : "repeat");
   const [left, top] = onScreen(0, 0);
   const zoom = view.scale / tintSize;
   pattern.setTransform(new DOMMatrix([zoom, 0, 0, ring ? view.height : zoom * view.ratio, left, ring ? 0 : top]));
@@ -114,7 +132,9 @@ const paintCells = () => {
 };
 
 /** Radius of a document's mark in pixels. */
-const markSize = () => Math.min(6, Math.max(1.1, view.scale * Math.min(1, view.ratio) * 0.045));
+const markSize = () => pointed
+  ? Math.min(8, Math.min(6, Math.max(1.6, 95 / Math.sqrt(documents.length))) * (view.scale / view.fit) ** 0.4)
+  : Math.min(6, Math.max(1.1, view.scale * Math.min(1, view.ratio) * 0.045));
 
 /** A mark drawn once, to be stamped: ten thousand stamps are much faster than a path of ten thousand marks. */
 const stamps = new Map();
@@ -172,10 +192,10 @@ const paintWindow = (place, fill) => {
   });
 };
 
-const paintWord = ({ word, size }, stretch, found) => {
+const paintWord = ({ word, size, x, y }, stretch, found) => {
   const drawn = size * stretch, half = widthOf(word) * drawn / 2;
   context.font = fontOf(word, drawn);
-  copies(word.x, word.y, half + 4, drawn, (left, top) => {
+  copies(x, y, half + 4, drawn, (left, top) => {
     if (found) {
       context.fillStyle = ink.accent;
       context.beginPath();
@@ -192,24 +212,31 @@ const paintWord = ({ word, size }, stretch, found) => {
   });
 };
 
+const isFound = (word) => state.found.has(word.text);
 const paintWords = () => {
+  if (!state.words) return;
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.lineJoin = "round";
   const level = levelOf(), stretch = view.scale / levelScale(level);
-  const isFound = (word) => state.found.has(word.text);
-  context.globalAlpha = state.found.size > 0 ? 0.35 : 1;
-  const shown = layout(level);
-  for (const entry of [...shown].reverse()) if (!isFound(entry.word)) paintWord(entry, stretch, false);
+  context.globalAlpha = state.found.size > 0 ? 0.35 : pointed ? 0.62 : 1;
+  for (const entry of [...layout(level)].reverse()) if (!isFound(entry.word)) paintWord(entry, stretch, false);
   context.globalAlpha = 1;
+};
+
+const paintFound = () => {
   if (state.found.size === 0) return;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  const level = levelOf(), stretch = view.scale / levelScale(level), shown = layout(level);
   // A word that is looked for shows at its best place, whatever else stands there.
   const placed = new Set(shown.filter((entry) => isFound(entry.word)).map((entry) => entry.word));
   const texts = new Set([...placed].map((word) => word.text));
   for (const word of words) {
     if (!isFound(word) || (texts.has(word.text) && !placed.has(word))) continue;
     texts.add(word.text);
-    paintWord({ word, size: Math.max(13, fontSize(word, level)) }, stretch, true);
+    const { x, y } = shown.find((entry) => entry.word === word) ?? word;
+    paintWord({ word, size: Math.max(13, fontSize(word, level)), x, y }, stretch, true);
   }
 };
 
@@ -235,9 +262,11 @@ const paint = () => {
   if (tint === null) makeTint();
   paintTint();
   paintCells();
+  if (pointed) paintWords(); // points come out, words are what they lie on
   paintDocuments();
   if (state.hover) paintWindow(state.hover, false);
   if (state.place) paintWindow(state.place, true);
-  paintWords();
+  if (!pointed) paintWords();
+  paintFound();
   paintSelected();
 };

@@ -9,7 +9,8 @@ const element = (tag, properties = {}, ...children) => {
 const count = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
 /** What is chosen: a window, the window under the pointer, words and documents that were looked for. */
-const state = { place: null, hover: null, found: new Set(), marked: [], list: [], listed: 0 };
+const state = { place: null, hover: null, found: new Set(), marked: [], list: [], listed: 0,
+  background: "labels", words: true };
 
 const labelMark = (label) => {
   const image = element("canvas", { className: "mark", width: 32, height: 32 });
@@ -104,14 +105,19 @@ const showList = (heading, entries, chips) => {
   showMore(25);
 };
 
-/** Lists the documents of the window that starts at a cell. */
-const selectPlace = (place) => {
+/** Lists the documents of the window that starts at a cell, one that was chosen first. */
+const selectPlace = (place, chosen = null) => {
   state.place = place;
   state.found = new Set();
-  state.marked = [];
-  const entries = documentsAt(place.row, place.column);
+  state.marked = chosen === null ? [] : [chosen];
+  let entries = documentsAt(place.row, place.column);
+  if (chosen !== null) { // the document that was meant comes first, wherever most of its posterior is
+    const own = entries.find((entry) => entry.item === chosen) ?? { item: chosen };
+    entries = [own, ...entries.filter((entry) => entry !== own)];
+  }
   showList(entries.length > 0 ? `${count(entries.length, "document", "documents")} here, nearest first` : "No documents here",
     entries, wordsAt(place.row, place.column, 12));
+  if (chosen !== null) part("list").querySelector("button").setAttribute("aria-current", "true");
   part("result").dataset.place = `${place.row},${place.column}`;
   repaint();
 };
@@ -157,6 +163,20 @@ const refresh = () => {
   else clearAll();
 };
 
+/** What can be shown behind and as points, on a page of points. */
+const showOptions = () => {
+  part("options").hidden = !pointed;
+  part("relief").hidden = part("relief").disabled = data.relief === undefined;
+  const [background, place, wordy] = ["background", "place", "wordy"].map(part);
+  const change = () => {
+    Object.assign(state, { background: background.value, words: wordy.checked });
+    settle(place.value === "mean");
+    tint = null;
+    repaint();
+  };
+  [background, place, wordy].forEach((control) => control.addEventListener("change", change));
+};
+
 const showFrame = () => {
   part("title").textContent = data.title;
   part("summary").textContent = `${count(documents.length, "document", "documents")} on ` +
@@ -164,5 +184,6 @@ const showFrame = () => {
   part("legend").hidden = labels.length === 0;
   part("facts").replaceChildren(...data.facts.flatMap(([name, value]) => [
     element("dt", { textContent: name, dir: "auto" }), element("dd", { textContent: value, dir: "auto" })]));
+  for (const part of document.querySelectorAll(plane ? ".torus" : ".plane")) part.hidden = true;
   showLegend();
 };

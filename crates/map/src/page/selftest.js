@@ -29,6 +29,18 @@ const selftest = () => {
   check("overlap", overlap(0, 3, 8) === 1 && near(overlap(1, 3, 8), 2 / 3) && near(overlap(-2, 3, 8), 1 / 3) &&
     overlap(3, 3, 8) === 0 && near(overlap(3, 5, 5), 1));
 
+  // On a plane nothing comes around.
+  if (plane) {
+    check("edges", onto(-1, 5) === 0 && onto(7, 5) === 5 && cellAt(5, 5) === 4 && way(4.5, 0.5, 5) === -4 && covers(-2, 3, 8) === 1 / 3);
+    look(-3, rows + 3, view.fit * 2);
+    const [west, south] = onTorus(0, view.height);
+    check("held", west >= -1e-6 && south <= rows + 1e-6);
+    let drawn = 0;
+    copies(columns / 2, rows / 2, 1e9, 1e9, () => { drawn += 1; });
+    check("one copy", drawn === 1);
+    home();
+  }
+
   // Seen from the corner the picture is the same, cut and glued: the seam does not show. The torus is made as
   // large as the screen in whole, even pixels for this.
   const dots = canvas.width / view.width, even = (n) => 2 * Math.ceil(n / 2);
@@ -43,7 +55,7 @@ const selftest = () => {
   };
   const whole = seenFrom(columns / 2, rows / 2), corner = seenFrom(0, 0);
   let compared = 0, different = 0;
-  for (let top = 0; top < canvas.height; top++) {
+  for (let top = 0; top < canvas.height && !plane; top++) {
     const y = top + (top < canvas.height / 2 ? 1 : -1) * tall / 2 * dots;
     for (let left = 0; left < canvas.width; left++) {
       const x = left + (left < canvas.width / 2 ? 1 : -1) * wide / 2 * dots;
@@ -53,16 +65,17 @@ const selftest = () => {
       different += [0, 1, 2].some((c) => Math.abs(corner[a + c] - whole[b + c]) > 8);
     }
   }
-  check(`no seam: ${different} of ${compared} pixels differ`, different <= compared / 200 && (dots % 1 !== 0 || compared > 0));
+  check(`no seam: ${different} of ${compared} pixels differ`, plane || (different <= compared / 200 && (dots % 1 !== 0 || compared > 0)));
   check("something is drawn", new Set(new Uint32Array(whole.buffer)).size > (words.length > 0 ? 2 : 0));
   resize();
 
   // No two words of a layout overlap, and closer up there are at least as many.
   for (const level of [0, 6]) {
-    const scale = levelScale(level), boxes = layout(level).map(({ word, size }) =>
-      [word.x * scale, word.y * scale * view.ratio, widthOf(word) * size / 2, size * 0.5]);
+    const scale = levelScale(level), boxes = layout(level).map(({ word, size, x, y }) =>
+      [x * scale, y * scale * view.ratio, widthOf(word) * size / 2, size * 0.5]);
     const clash = boxes.some(([x, y, w, h], n) => boxes.slice(0, n).some(([u, v, a, b]) =>
-      Math.abs(shortest(x, u, columns * scale)) < w + a && Math.abs(shortest(y, v, rows * scale * view.ratio)) < h + b));
+      Math.abs(way(x, u, columns * scale)) < w + a && Math.abs(way(y, v, rows * scale * view.ratio)) < h + b));
+    check(`words whole at level ${level}`, !plane || boxes.every(([x, , w]) => x >= w && x <= columns * scale - w));
     check(`words apart at level ${level}`, !clash);
   }
   check("level of detail", layout(6).length >= layout(0).length);
@@ -82,15 +95,15 @@ const selftest = () => {
   check("tint", covered.every((mass, cell) => near(mass, planes.reduce((sum, plane) => sum + plane[cell], 0), 1e-4 * (1 + mass))));
   for (const [x, y] of [[columns / 2, rows / 2], [0, 0], [columns - 0.01, 0.01]]) {
     look(x, y, view.fit * 1.5);
-    click(middleX, middleY);
+    click(...(plane ? onScreen(x, y) : [middleX, middleY]));
     const { row, column } = state.place ?? { row: -1, column: -1 };
-    const centre = shortest(column + sides[1] / 2, x, columns);
+    const centre = way(column + sides[1] / 2, x, columns);
     check(`window under the click at ${x}, ${y}`, Math.abs(centre) <= 0.5 + 1e-9 && row >= 0 && row < rows && column < columns);
     const clicked = cellsOf(row, column);
     const share = ({ places }) => places.reduce((sum, place) =>
       sum + place.mass * [...cellsOf(place.row, place.column)].filter((cell) => clicked.has(cell)).length / clicked.size, 0);
     const expected = documents.map(share).filter((value) => value > 0).sort((a, b) => b - a);
-    if (expected.length > 0) {
+    if (expected.length > 0 && state.marked.length === 0) {
       check(`documents at ${x}, ${y}`, expected.length === state.list.length &&
         state.list.every((entry, n) => near(entry.share, expected[n], 1e-6) && near(share(entry.item), entry.share, 1e-6)));
     }
@@ -99,16 +112,19 @@ const selftest = () => {
   check("somebody is near every place", documents.every((item) => !item.placed) || documentsAt(0, 0).length > 0);
 
   // Dragging across the seam goes on on the other side; the wheel keeps what is under the pointer.
-  look(0.5, 0.5, view.fit * 2);
+  const [fromX, fromY] = plane ? [columns / 2, rows / 2] : [0.5, 0.5];
+  look(fromX, fromY, view.fit * 2);
   pointer("pointerdown", middleX, middleY);
   pointer("pointermove", middleX + 20, middleY);
   pointer("pointermove", middleX + view.scale, middleY + view.scale * view.ratio);
   pointer("pointerup", middleX + view.scale, middleY + view.scale * view.ratio);
-  check("drag", near(view.x, wrap(-0.5, columns)) && near(view.y, wrap(-0.5, rows)));
-  const [x, y] = onTorus(30, 40), scale = view.scale, box = canvas.getBoundingClientRect();
-  canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: -100, clientX: box.left + 30, clientY: box.top + 40, cancelable: true }));
-  const [u, v] = onTorus(30, 40);
-  check("wheel", view.scale > scale && near(shortest(x, u, columns), 0) && near(shortest(y, v, rows), 0));
+  check("drag", plane ? view.x <= fromX && view.y <= fromY
+    : near(view.x, wrap(-0.5, columns)) && near(view.y, wrap(-0.5, rows)));
+  const under = plane ? [Math.floor(middleX), Math.floor(middleY)] : [30, 40];
+  const [x, y] = onTorus(...under), scale = view.scale, box = canvas.getBoundingClientRect();
+  canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: -100, clientX: box.left + under[0], clientY: box.top + under[1], cancelable: true }));
+  const [u, v] = onTorus(...under);
+  check("wheel", view.scale > scale && near(way(x, u, columns), 0) && near(way(y, v, rows), 0));
   pointer("pointerdown", 100, 100, 1);
   pointer("pointerdown", 200, 100, 2);
   const pinched = view.scale;
@@ -123,15 +139,60 @@ const selftest = () => {
   press(canvas, "Enter");
   const start = part("result").dataset.place;
   for (let n = 0; n < columns; n++) press(canvas, "ArrowRight");
-  check("arrows wrap", part("result").dataset.place === start);
-  press(canvas, "ArrowUp");
-  check("arrow moves", ring || rows === 1 || part("result").dataset.place !== start);
+  const ended = part("result").dataset.place;
+  check("arrows wrap", plane ? ended.endsWith(`,${columns - 1}`) : ended === start);
+  press(canvas, "ArrowDown"); // the last place that was clicked is in the first row
+  check("arrow moves", ring || rows === 1 || part("result").dataset.place !== ended);
   cancelAnimationFrame(view.flight);
   home();
   press(canvas, "+");
   check("plus", view.scale > view.fit);
   press(document, "Escape");
   check("escape", state.place === null && state.list.length === documents.length);
+
+  // Points: drawn where they are, chosen by a click, shown elsewhere on demand.
+  const point = pointed && documents.find((item) => item.placed && isShown(item) && data.places[item.id]);
+  if (point) {
+    const seen = () => { paint(); copy.drawImage(canvas, 0, 0); return copy; };
+    const choose = (id, value) => {
+      part(id)[id === "wordy" ? "checked" : "value"] = value;
+      part(id).dispatchEvent(new Event("change"));
+    };
+    choose("background", "none");
+    choose("wordy", false);
+    home();
+    press(document, "Escape");
+    state.hover = null;
+    // The mark that is drawn last at a place is the one that is seen there.
+    const last = documents.findLast((item) => item.placed && isShown(item));
+    const [left, top] = onScreen(last.x, last.y).map((pixels) => Math.floor(pixels * dots));
+    const colour = (brush) => [...brush.getImageData(left, top, 1, 1).data].slice(0, 3).join();
+    const before = colour(seen());
+    const placed = documents.map((item) => item.placed);
+    documents.forEach((item) => { item.placed = false; });
+    check("points are drawn", before !== colour(seen()));
+    documents.forEach((item, n) => { item.placed = placed[n]; });
+    check("points are where they should be", near(point.x, data.places[point.id][1]) && near(point.y, data.places[point.id][0]));
+    click(...onScreen(point.x, point.y));
+    const [chosen] = state.marked;
+    check("a click chooses a point", state.marked.length === 1 && near(chosen.x, point.x, 0.2) && near(chosen.y, point.y, 0.2));
+    check("its text is shown", part("list").querySelector("[aria-current=true] b").textContent === (chosen.title || "(no title)") &&
+      state.list[0].item === chosen);
+    choose("place", "mode");
+    check("modes", documents.every((item) => !item.mode || (item.x === item.mode[0] && item.y === item.mode[1])));
+    choose("place", "mean");
+    check("means", near(point.x, data.places[point.id][1]));
+    if (data.relief) {
+      const plain = new Set(new Uint32Array(seen().getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size;
+      choose("background", "relief");
+      const shaded = new Set(new Uint32Array(seen().getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size;
+      check("relief", shaded > plain || new Set(data.relief).size < 2);
+    }
+    choose("background", "labels");
+    choose("wordy", true);
+    press(document, "Escape");
+  }
+  check("options", part("options").hidden === !pointed);
 
   // Search and legend.
   const type = (text) => {

@@ -1,4 +1,4 @@
-// Which part of the torus is on the screen, and how large.
+// Which part of the map is on the screen, and how large.
 
 const canvas = document.getElementById("map");
 const context = canvas.getContext("2d");
@@ -17,10 +17,14 @@ const onTorus = (left, top) => [
   view.y + (top - view.height / 2) / (view.scale * view.ratio),
 ];
 
+/** The nearest place to look at: what lies beyond an edge is not shown if there is enough to fill the screen. */
+const held = (x, extent, shown) =>
+  plane ? Math.min(Math.max(x, shown / 2), Math.max(extent - shown / 2, extent / 2)) : wrap(x, extent);
+
 const look = (x, y, scale) => {
-  view.x = wrap(x, columns);
-  view.y = wrap(y, rows);
   view.scale = Math.min(maxScale(), Math.max(view.fit, scale));
+  view.x = held(x, columns, Math.min(columns, view.width / view.scale));
+  view.y = held(y, rows, Math.min(rows, view.height / (view.scale * view.ratio)));
   repaint();
 };
 
@@ -34,7 +38,7 @@ const zoomAt = (factor, left, top) => {
 const flyTo = (x, y, scale = view.scale) => {
   cancelAnimationFrame(view.flight);
   const from = { x: view.x, y: view.y, scale: view.scale };
-  const [across, down] = [shortest(from.x, x, columns), shortest(from.y, y, rows)];
+  const [across, down] = [way(from.x, x, columns), way(from.y, y, rows)];
   const target = Math.min(maxScale(), Math.max(view.fit, scale));
   if (still.matches) return look(x, y, target);
   const start = performance.now();
@@ -46,7 +50,7 @@ const flyTo = (x, y, scale = view.scale) => {
   view.flight = requestAnimationFrame(step);
 };
 
-/** Fits the torus to the screen. Cells take the screen's shape, within reason, so that it shows once. */
+/** Fits the map to the screen. Cells take the screen's shape, within reason, so that it shows once. */
 const resize = () => {
   const box = canvas.getBoundingClientRect(), dots = window.devicePixelRatio || 1;
   const closeness = view.scale / view.fit;
@@ -57,15 +61,18 @@ const resize = () => {
   context.setTransform(dots, 0, 0, dots, 0, 0);
   view.ratio = Math.min(2, Math.max(0.5, (view.height / rows) / (view.width / columns)));
   view.fit = Math.min(view.width / columns, view.height / (rows * view.ratio));
-  view.scale = Math.min(maxScale(), view.fit * closeness);
   layouts.clear();
-  repaint();
+  look(view.x, view.y, view.fit * closeness);
 };
 
 /** Calls `draw(left, top)` for every copy of a place that comes within a margin of the screen. */
 const copies = (x, y, marginX, marginY, draw) => {
   const wide = columns * view.scale, tall = rows * view.scale * view.ratio;
   const [left, top] = onScreen(x, y);
+  if (plane) {
+    if (left > -marginX && left < view.width + marginX && top > -marginY && top < view.height + marginY) draw(left, top);
+    return;
+  }
   const firstLeft = left - Math.floor((left + marginX) / wide) * wide;
   const firstTop = top - Math.floor((top + marginY) / tall) * tall;
   for (let b = firstTop; b < view.height + marginY; b += tall) {

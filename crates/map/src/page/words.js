@@ -1,5 +1,5 @@
 // Which words are shown at a zoom level: the heaviest first, each where it fits. The choice is made on the
-// whole torus, not on the screen, so that moving around never makes a word come or go.
+// whole map, not on the screen, so that moving around never makes a word come or go.
 
 const fontFamily = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
 const fontOf = (word, size) => `${word.weight > 0.3 ? 650 : 500} ${size}px ${fontFamily}`;
@@ -37,14 +37,18 @@ const layout = (level) => {
     const size = fontSize(word, level);
     const box = { x: word.x * scale, y: word.y * scale * view.ratio, w: widthOf(word) * size / 2 + 5 + size * 0.2, h: size * 0.66 + 2 };
     if (2 * box.w > wide || 2 * box.h > tall) continue;
+    if (plane) { // no word is cut by an edge
+      box.x = Math.min(wide - box.w, Math.max(box.w, box.x));
+      box.y = Math.min(tall - box.h, Math.max(box.h, box.y));
+    }
     const twins = same.get(word.text) ?? [];
     const near = (other, reachX, reachY) =>
-      Math.abs(shortest(other.x, box.x, wide)) < reachX && Math.abs(shortest(other.y, box.y, tall)) < reachY;
+      Math.abs(way(other.x, box.x, wide)) < reachX && Math.abs(way(other.y, box.y, tall)) < reachY;
     if (twins.some((twin) => near(twin, apart, apart))) continue;
     const touched = new Set();
     for (let b = Math.floor((box.y - box.h) / tall * binsY); b <= Math.floor((box.y + box.h) / tall * binsY); b++) {
       for (let a = Math.floor((box.x - box.w) / wide * binsX); a <= Math.floor((box.x + box.w) / wide * binsX); a++) {
-        touched.add(wrap(b, binsY) * binsX + wrap(a, binsX));
+        touched.add(cellAt(b, binsY) * binsX + cellAt(a, binsX));
       }
     }
     let free = true;
@@ -54,7 +58,7 @@ const layout = (level) => {
     if (!free) continue;
     for (const bin of touched) bins[bin].push(box);
     same.set(word.text, [...twins, box]);
-    shown.push({ word, size });
+    shown.push({ word, size, x: box.x / scale, y: box.y / (scale * view.ratio) });
   }
   layouts.set(level, shown);
   return shown;

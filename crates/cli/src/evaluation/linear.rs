@@ -1,0 +1,61 @@
+//! Harmoniums as models that labels are told with.
+
+use crate::{
+    args::{EvaluationArgs, Features, ModelKind},
+    evaluation::features::Rows,
+    failure::Failure,
+    harmonium::{BATCH, Data, Law, Learned, Settings, Trained, learn, prepared, refused, wide},
+    interrupt::Interrupt,
+    memory::zeros,
+    model::Stored,
+    store::Store,
+};
+
+/// Learned from some documents, without a word.
+pub(crate) fn fitted<T: Stored>(
+    bags: &Store<T>,
+    args: &EvaluationArgs,
+    interrupt: &Interrupt,
+) -> Result<Learned<T>, Failure> {
+    let law = if args.model == ModelKind::Rap { Law::RateAdapting } else { Law::Words };
+    let data = Data { bags: prepared(bags, law, args.harmonium.trials)?, features: Vec::new() };
+    let settings = Settings {
+        law,
+        topics: args.topics,
+        args: &args.harmonium,
+        batch: args.fit.batch.unwrap_or(BATCH),
+        seed: args.fit.seed,
+        feature_variance: 1.0,
+        watch: false,
+    };
+    learn(&data, &settings, interrupt)
+}
+
+/// Expected topics of each document; of every posterior sample, side by side, if those are asked for.
+pub(crate) fn features<T: Stored>(
+    kind: Features,
+    learned: &Learned<T>,
+    bags: &Store<T>,
+) -> Result<Rows, Failure> {
+    match kind {
+        Features::Samples => {
+            let parts = learned.samples.iter().map(|sample| topics(sample, learned.law, bags));
+            Rows::beside(&parts.collect::<Result<Vec<_>, _>>()?, bags.len())
+        }
+        _ => topics(&learned.model, learned.law, bags),
+    }
+}
+
+fn topics<T: Stored>(model: &Trained<T>, law: Law, bags: &Store<T>) -> Result<Rows, Failure> {
+    // Trials are those of words; topics have them in the rate adapting model, whose words have no limit.
+    let trials = model.sizes().first().map_or(1.0, wide) as u32;
+    let bags = prepared(bags, law, trials)?;
+    let documents = countgrid_counts::Bags::len(&bags);
+    let mut rows = Rows::zeros(documents, model.shape().topics())?;
+    let mut h = zeros(model.shape().topics())?;
+    for document in 0..documents {
+        model.topics(&bags, document, &[], &mut h).map_err(refused)?;
+        rows.row_mut(document).iter_mut().zip(&h).for_each(|(to, from)| *to = wide(from));
+    }
+    Ok(rows)
+}

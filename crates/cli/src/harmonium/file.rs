@@ -1,0 +1,172 @@
+//! A harmonium as a file, and back.
+
+use countgrid_em::Tables;
+use countgrid_harmonium::Harmonium;
+use countgrid_io::{ModelFile, NamedTable, TableData};
+use countgrid_text::TextOptions;
+use serde_json::Value;
+
+use super::{
+    features::Standard,
+    learn::{Law, Trained},
+};
+use crate::{
+    memory::zeros,
+    model::{Stored, numbers_from_json, numbers_to_json, text_from_json, text_to_json},
+    scaling::Scaling,
+};
+
+/// What the metadata of a file calls it.
+const KIND: &str = "harmonium";
+
+/// A harmonium with what is needed to place documents.
+pub(crate) struct Model<T> {
+    pub(crate) title: String,
+    pub(crate) law: Law,
+    pub(crate) harmonium: Trained<T>,
+    pub(crate) vocabulary: Vec<String>,
+    pub(crate) text: TextOptions,
+    pub(crate) scaling: Scaling,
+    /// Of the features of a dual wing.
+    pub(crate) standard: Option<Standard>,
+    /// The data and how it was fitted, to be shown.
+    pub(crate) fit: Value,
+}
+
+/// A harmonium as a file has it.
+pub(crate) enum AnyModel {
+    F32(Box<Model<f32>>),
+    F64(Box<Model<f64>>),
+}
+
+/// Whether a file says that it is one.
+pub(crate) fn is_harmonium(file: &ModelFile) -> bool {
+    file.metadata.get("kind").is_some_and(|kind| kind == KIND)
+}
+
+impl<T: Stored> Model<T> {
+    /// The tables of [`Harmonium`] under their names and, for a dual wing, `feature_means` and `feature_deviations`; texts
+    /// `kind`, `version`, `law`, `title`, `vocabulary`, `features`, `text`, `numbers` and `fit`.
+    pub(crate) fn to_file(&self) -> ModelFile {
+        let mut file = ModelFile::default();
+        let mut rest = self.harmonium.buffer();
+        for table in self.harmonium.layout() {
+            let (own, after) = rest.split_at((table.rows * table.columns).min(rest.len()));
+            rest = after;
+            let shape = if table.rows == 1 { vec![table.columns] } else { vec![table.rows, table.columns] };
+            file.tables.push(NamedTable { name: table.name.to_owned(), shape, data: T::data(own.to_vec()) });
+        }
+        if let Some(standard) = &self.standard {
+            for (name, values) in
+                [("feature_means", &standard.means), ("feature_deviations", &standard.deviations)]
+            {
+                let shape = vec![values.len()];
+                file.tables.push(NamedTable {
+                    name: name.to_owned(),
+                    shape,
+                    data: TableData::F64(values.clone()),
+                });
+            }
+            file.set_strings("features", &standard.names);
+        }
+        let texts = [
+            ("kind", KIND.to_owned()),
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("law", self.law.name().to_owned()),
+            ("title", self.title.clone()),
+            ("text", text_to_json(&self.text).to_string()),
+            ("numbers", numbers_to_json(&self.scaling).to_string()),
+            ("fit", self.fit.to_string()),
+        ];
+        file.metadata.extend(texts.map(|(key, text)| (key.to_owned(), text)));
+        file.set_strings("vocabulary", &self.vocabulary);
+        file
+    }
+
+    fn of(file: &mut ModelFile) -> Result<Self, String> {
+        let text = |key: &str| file.metadata.get(key).ok_or_else(|| format!("it has no text `{key}`"));
+        let json = |key: &str| {
+            let value = serde_json::from_str::<Value>(text(key)?);
+            value.map_err(|error| format!("its text `{key}` is not JSON: {error}"))
+        };
+        let law = [Law::Words, Law::RateAdapting, Law::DualWing];
+        let name = text("law")?;
+        let law = law.into_iter().find(|law| law.name() == name);
+        let law = law.ok_or_else(|| format!("its text `law` is `{name}`"))?;
+        let vocabulary =
+            file.strings("vocabulary").ok_or("its text `vocabulary` is not a JSON array of words")?;
+        let options = text_from_json(&json("text")?).ok_or("its text `text` lacks text options")?;
+        let scaling = numbers_from_json(&json("numbers")?).ok_or("its text `numbers` is no scale")?;
+        let (title, fit) = (text("title")?.clone(), json("fit")?);
+        let names = file.strings("features").unwrap_or_default();
+        let topics = match file.table("w").map(|w| w.shape.as_slice()) {
+            Some(&[words, topics]) if words == vocabulary.len() => topics,
+            _ => return Err("its table `w` is not [words of the vocabulary, topics]".to_owned()),
+        };
+        let mut take = |name: &str| {
+            let place = file.tables.iter().position(|table| table.name == name);
+            place.map(|place| file.tables.swap_remove(place).data)
+        };
+        let standard = match law {
+            Law::DualWing => match (take("feature_means"), take("feature_deviations")) {
+                (Some(TableData::F64(means)), Some(TableData::F64(deviations)))
+                    if means.len() == names.len()
+                        && deviations.len() == names.len()
+                        && means.iter().all(|x| x.is_finite())
+                        && deviations.iter().all(|x| *x > 0.0 && x.is_finite()) =>
+                {
+                    Some(Standard { names, means, deviations })
+                }
+                _ => {
+                    return Err(
+                        "its tables `feature_means` and `feature_deviations` are not those of `features`"
+                            .into(),
+                    );
+                }
+            },
+            _ => None,
+        };
+        let features = standard.as_ref().map_or(0, |standard| standard.names.len());
+        let shape = law.shape(vocabulary.len(), topics, features).map_err(|error| error.to_string())?;
+        let scratch = |error: crate::failure::Failure| error.to_string();
+        let mut model = zeros::<T>(shape.model_len()).map_err(scratch)?;
+        let mut rest = model.as_mut_slice();
+        for (name, len) in tables(law, vocabulary.len(), topics, features) {
+            let own = take(name).map(T::take).filter(|own| own.len() == len);
+            let own =
+                own.ok_or_else(|| format!("its table `{name}` is not of {len} numbers like the others"))?;
+            let (table, after) = rest.split_at_mut(len);
+            table.copy_from_slice(&own);
+            rest = after;
+        }
+        let mut precision = zeros(shape.precision_len()).map_err(scratch)?;
+        let harmonium = Harmonium::new(shape, model, &mut precision).map_err(|error| error.to_string())?;
+        Ok(Self { title, law, harmonium, vocabulary, text: options, scaling, standard, fit })
+    }
+}
+
+/// Names and lengths of the tables of a harmonium, in their order.
+fn tables(law: Law, words: usize, topics: usize, features: usize) -> Vec<(&'static str, usize)> {
+    let couplings = words * topics;
+    match law {
+        Law::Words => vec![("alpha", words), ("w", couplings), ("sizes", words)],
+        Law::RateAdapting => vec![("alpha", words), ("w", couplings), ("sizes", topics), ("beta", topics)],
+        Law::DualWing => vec![
+            ("alpha", words),
+            ("w", couplings),
+            ("sizes", words),
+            ("beta", features),
+            ("variances", features),
+            ("u", features * topics),
+        ],
+    }
+}
+
+/// A harmonium of a file, or what is wrong with it.
+pub(crate) fn from_file(mut file: ModelFile) -> Result<AnyModel, String> {
+    match file.table("w").map(|w| &w.data) {
+        Some(TableData::F32(_)) => Ok(AnyModel::F32(Box::new(Model::of(&mut file)?))),
+        Some(TableData::F64(_)) => Ok(AnyModel::F64(Box::new(Model::of(&mut file)?))),
+        _ => Err("it has no table `w` of F32 or F64".to_owned()),
+    }
+}

@@ -1,0 +1,161 @@
+//! Fits a topographic map to bags, and tells of it meanwhile.
+
+use std::ops::ControlFlow;
+
+use countgrid_counts::{Bags, CsrBuf};
+use countgrid_em::{EmOptions, End, FitError, Outcome};
+use countgrid_gtm::{Emissions, Gtm, GtmError, Law, Learner, Options, Priors, Shape, Statistics};
+use countgrid_math::AlignedVec;
+use serde_json::json;
+
+use super::{latent::Latent, name};
+use crate::{
+    args::{Exposure, GridArgs},
+    failure::Failure,
+    interrupt::Interrupt,
+    model::Stored,
+    report::{Report, Step},
+    store::{Store, foreign},
+};
+
+/// The parameters, with memory of their own.
+pub(crate) type Parameters<T> = Gtm<T, AlignedVec<T>>;
+/// All that placing documents needs.
+pub(crate) type Inference<T> = Emissions<T, AlignedVec<T>>;
+
+/// How far from its principal components a document begins, in latent units; and Newton steps of an iteration. Both as
+/// in the measurements of docs/topographic.md.
+const SPREAD: f64 = 0.3;
+const NEWTON_STEPS: usize = 3;
+
+/// A fitted map.
+#[derive(Debug)]
+pub(crate) struct Fitted<T> {
+    pub(crate) map: Parameters<T>,
+    pub(crate) emissions: Inference<T>,
+    pub(crate) ending: Ending,
+}
+
+/// How a fit ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ending {
+    pub(crate) iterations: usize,
+    /// In nats.
+    pub(crate) per_document: f64,
+    pub(crate) per_token: f64,
+    pub(crate) end: End,
+}
+
+impl Ending {
+    /// Why it ended, in a word.
+    pub(crate) fn why(&self) -> &'static str {
+        match self.end {
+            End::Converged => "converged",
+            End::Limit => "iterations used up",
+            End::Stopped => "stopped",
+        }
+    }
+}
+
+/// All bags in one piece: a fit begins with the principal components of all.
+pub(crate) fn gathered<T: Stored>(bags: &Store<T>) -> Result<CsrBuf<T>, Failure> {
+    let mut all = CsrBuf::new(bags.features()).map_err(foreign)?;
+    bags.each(false, |_, block| {
+        (0..block.len()).try_for_each(|bag| all.push_bag(block.entries(bag)).map_err(foreign))
+    })?;
+    Ok(all)
+}
+
+/// Fits a map with the given law to bags of so many tokens.
+pub(crate) fn fit<T: Stored>(
+    bags: &CsrBuf<T>,
+    tokens: f64,
+    law: Law,
+    latent: &Latent<T>,
+    exposure: Exposure,
+    args: &GridArgs,
+    (report, interrupt): (&Report, &Interrupt),
+) -> Result<Fitted<T>, Failure> {
+    if !(tokens > 0.0 && tokens.is_finite()) {
+        return Err(Failure::new(
+            format_args!(
+                "the counts add up to {tokens}; a fit needs some tokens, and a finite number of them"
+            ),
+            "take documents that have words of the vocabulary",
+        ));
+    }
+    let bags = bags.as_view();
+    let (basis, points) = (latent.functions()?, latent.points.len() / 2);
+    let exposed = exposure == Exposure::Length;
+    let shape = Shape::new(law, points, 2, basis.columns(), bags.features())?.on(latent.space());
+    let shape = if exposed { shape.general() } else { shape };
+    let mut phi = vec![T::zero(); basis.columns() * points];
+    basis.table(&latent.points, &mut phi)?;
+    let mut map = Gtm::allocate(shape, &latent.points, &phi, Priors::default())?;
+    if exposed {
+        map.set_reference(T::from_f64(tokens / bags.len() as f64))?;
+    }
+    report.event(
+        "map",
+        format_args!(
+            "{}; {}, {}{}; seed {}",
+            name(law),
+            latent.text(),
+            latent.basis_text(),
+            if exposed { ", exposure by length" } else { "" },
+            args.seed
+        ),
+        json!({
+            "law": law.name(), "points": points, "latent": latent.to_json(), "exposure": exposure.name(),
+            "seed": args.seed,
+        }),
+    );
+    let plan = EmOptions { iterations: args.iterations, tolerance: args.tolerance };
+    let plan = plan.check().map_err(|error| Failure::new(error, "take a --tolerance such as 1e-5"))?;
+    map.begin(&bags, SPREAD)?;
+    let mut learner = Learner::allocate(map, Options { newton_steps: NEWTON_STEPS, ..Options::default() })?;
+    let mut statistics = Statistics::allocate(shape)?;
+    let progress = report.progress(args.iterations);
+    interrupt.begin();
+    let outcome: Result<Outcome, FitError<GtmError>> =
+        plan.fit(&mut learner, &bags, &mut statistics, |_, at| {
+            let done = at.iteration;
+            progress.show(&Step {
+                restart: (1, 1),
+                grid: latent.sides.map(|side| side.to_string()).join("x"),
+                iteration: done,
+                done,
+                bound_per_token: -at.free_energy / tokens,
+                share: done as f64 / args.iterations.max(1) as f64,
+                last: done == args.iterations,
+            });
+            if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+    drop(progress);
+    let outcome = outcome.map_err(|error| match error {
+        FitError::Model(error) => error.into(),
+        error => Failure::new(error, "take --precision f64"),
+    })?;
+    let ending = Ending {
+        iterations: outcome.iterations,
+        per_document: -outcome.free_energy / bags.len() as f64,
+        per_token: -outcome.free_energy / tokens,
+        end: outcome.end,
+    };
+    report.event(
+        "fitted",
+        format_args!(
+            "{} iterations ({}), log-likelihood {:.2} a document, {:.1} s",
+            ending.iterations,
+            ending.why(),
+            ending.per_document,
+            report.seconds()
+        ),
+        json!({
+            "iterations": ending.iterations, "end": ending.why(), "bound_per_token": ending.per_token,
+            "log_likelihood_per_document": ending.per_document, "seconds": report.seconds(),
+        }),
+    );
+    let (map, emissions) = learner.into_parts();
+    Ok(Fitted { map, emissions, ending })
+}
