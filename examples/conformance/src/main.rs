@@ -9,6 +9,7 @@ mod events;
 mod fits;
 mod harmonium;
 mod inference;
+mod maps;
 mod readout;
 mod report;
 mod states;
@@ -39,6 +40,7 @@ const RESULTS: &[Results] = &[
     states::all,
     topics::all,
     harmonium::all,
+    maps::all,
 ];
 
 /// Calls `line` with every line of output.

@@ -1,26 +1,25 @@
 //! A small grid, fitted where it is used.
 
-use countgrid_counts::{Bags, Csr};
+use countgrid_counts::Bags;
 use countgrid_em::{Fit, Learn};
 use countgrid_grid::{Grid, Learner, Options, Shape, Statistics};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
-use crate::{place::Error, say};
+use crate::{
+    bags::{FEATURES, bags},
+    error::Error,
+    say,
+};
 
-const SHAPE: Shape<2> = match Shape::from_sides([6, 6], [2, 2], 6) {
+const SHAPE: Shape<2> = match Shape::from_sides([6, 6], [2, 2], FEATURES) {
     Ok(shape) => shape,
     Err(_) => panic!("small enough"), // while this is compiled
 };
 const ITERATIONS: usize = 15;
 
-/// Fits six bags of two kinds and prints the bound per token.
+/// Fits the grid and prints the bound per token.
 pub(crate) fn all() -> Result<(), Error> {
-    let bags = Csr::new(
-        6,
-        &[0, 3, 6, 8, 11, 14, 16],
-        &[0, 1, 2, 0, 1, 2, 0, 1, 3, 4, 5, 3, 4, 5, 4, 5],
-        &[9_u16, 4, 1, 6, 5, 2, 7, 3, 8, 3, 2, 5, 6, 1, 4, 7],
-    )?;
+    let bags = bags()?;
     let mut pi = [0.0f32; SHAPE.grid_len()];
     let mut logs = [0.0; SHAPE.histograms_len::<f32>()];
     let mut sums = [0.0; SHAPE.sums_len::<f32>()];

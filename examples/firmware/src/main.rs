@@ -1,12 +1,18 @@
-//! Places documents on an exported grid, then fits a grid from scratch. The same program runs on a Cortex-M4F,
-//! without an allocator, and on this machine; `run` compares what they print.
+//! Places documents on an exported grid, then fits a grid, a topographic map and a harmonium from scratch and infers with
+//! each, and with a hidden Markov model. The same program runs on a Cortex-M4F, without an allocator, and on this machine;
+//! `run` compares what they print.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![forbid(unsafe_code)]
 
+mod bags;
 #[cfg(target_os = "none")]
 mod board;
+mod error;
 mod fit;
+mod map;
 mod place;
+mod states;
+mod topics;
 
 /// Prints a line: on the board to the debugger.
 macro_rules! say {
@@ -31,14 +37,14 @@ static BLOB: &Aligned<[u8]> = &Aligned(*include_bytes!("../model/model.bin"));
 
 /// Everything; what is refused is said.
 fn run() -> bool {
-    let placed = place::all(&BLOB.0);
-    let fitted = fit::all();
-    match (&placed, &fitted) {
-        (Ok(()), Ok(())) => return true,
-        (Err(error), _) => say!("refused: {}", error),
-        (_, Err(error)) => say!("refused: {}", error),
+    let done = place::all(&BLOB.0).and_then(|()| fit::all()).and_then(|()| states::all());
+    match done.and_then(|()| map::all()).and_then(|()| topics::all()) {
+        Ok(()) => true,
+        Err(error) => {
+            say!("refused: {}", error);
+            false
+        }
     }
-    false
 }
 
 #[cfg(not(target_os = "none"))]

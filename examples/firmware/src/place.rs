@@ -1,9 +1,9 @@
 //! Documents on the exported grid.
 
-use countgrid_counts::{Bag, BagsError};
-use countgrid_grid::{Blob, BlobError, GridError, Labels, LogHistograms, Shape};
+use countgrid_counts::Bag;
+use countgrid_grid::{Blob, Labels, LogHistograms, Shape};
 
-use crate::{model, say};
+use crate::{error::Error, model, say};
 
 const SHAPE: Shape<2> = match Shape::from_sides(model::EXTENTS, model::WINDOW, model::FEATURES) {
     Ok(shape) => shape,
@@ -74,40 +74,4 @@ fn best<const N: usize>(q: &[f32]) -> [(usize, f32); N] {
         }
     }
     best
-}
-
-/// What can be refused.
-#[derive(Debug)]
-pub(crate) enum Error {
-    Bag(BagsError),
-    Blob(BlobError),
-    Grid(GridError),
-    Differ,
-}
-
-impl core::fmt::Display for Error {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Bag(error) => error.fmt(f),
-            Self::Blob(error) => error.fmt(f),
-            Self::Grid(error) => error.fmt(f),
-            Self::Differ => f.write_str("module and blob place a document differently"),
-        }
-    }
-}
-
-impl From<BagsError> for Error {
-    fn from(error: BagsError) -> Self {
-        Self::Bag(error)
-    }
-}
-impl From<BlobError> for Error {
-    fn from(error: BlobError) -> Self {
-        Self::Blob(error)
-    }
-}
-impl From<GridError> for Error {
-    fn from(error: GridError) -> Self {
-        Self::Grid(error)
-    }
 }

@@ -4,6 +4,9 @@
 #![no_main]
 #![forbid(unsafe_code)]
 
+#[path = "../models.rs"]
+mod models;
+
 use core::hint::black_box;
 
 use cortex_m::peripheral::{SYST, syst::SystClkSource};
@@ -264,7 +267,37 @@ fn measure() -> Option<()> {
     statistics.clear();
     black_box(grid_expectation(&learner, &bag, &mut statistics).ok()?);
     grid_maximization(&mut learner, &mut statistics).ok()?;
+    others(&bag);
     Some(())
+}
+
+/// The other models, linked by a call that refuses its table.
+fn others(bag: &Bag<'_, u16>) {
+    static ZEROS: [f32; 32_768] = [0.0; 32_768];
+    let (mut row, mut scratch) = ([0.0; models::TERMS], [0.0; 2048]);
+    let (zeros, x) = (black_box(&ZEROS[..]), black_box([0, 3, 2]));
+    let (paths, topics) = (&zeros[..models::PATHS.hmm_len()], &zeros[..models::MIXED.model_len()]);
+    black_box(models::hmm_posterior(paths, &x, &mut row[..3 * models::STATES], &mut scratch));
+    black_box(models::hmm_viterbi(paths, &x, &mut [0; 3], &mut scratch));
+    black_box(models::hmm_terms(paths, &x, &mut row, &mut scratch));
+    black_box(models::lda_posterior(topics, bag, &mut row[..models::TOPICS], &mut scratch));
+    let (plane, wings) = (&zeros[..models::PLANE.emissions_len()], &zeros[..models::WINGS.model_len()]);
+    black_box(models::gtm_posterior(plane, bag, &mut row[..models::POINTS], &mut [0.0; 2]));
+    black_box(models::harmonium_topics(wings, bag, &mut row[..models::TOPICS]));
+    hprintln!(
+        "tables of f32 in flash and scratch in RAM, in bytes, of {} words or {} symbols:",
+        models::WORDS,
+        models::SYMBOLS
+    );
+    let sizes = [
+        ("hmm", models::STATES, models::PATHS.hmm_len(), models::PATHS.scratch_len::<f32>(100)),
+        ("lda", models::TOPICS, models::MIXED.model_len(), models::MIXED.posterior_scratch_len()),
+        ("gtm", models::POINTS, models::PLANE.emissions_len(), models::PLANE.posterior_scratch_len()),
+        ("harmonium", models::TOPICS, models::WINGS.model_len(), 0),
+    ];
+    for (model, states, table, scratch) in sizes {
+        hprintln!("  {} of {}: {} and {}", model, states, 4 * table, 4 * scratch);
+    }
 }
 
 #[panic_handler]

@@ -1,8 +1,12 @@
-//! Everything that inference is: tables of three kinds, from statics and from a file, checked and used. `no-panic` links
-//! it and looks for a way to panic, of which there is none; with the feature `panics` there is one.
+//! Everything that inference is: a grid's tables of three kinds, from statics and from a file, and those of the other
+//! models, checked and used. `no-panic` links it and looks for a way to panic, of which there is none; with the feature
+//! `panics` there is one.
 #![no_std]
 #![no_main]
 #![forbid(unsafe_code)]
+
+#[path = "../models.rs"]
+mod models;
 
 use core::hint::black_box;
 
@@ -11,7 +15,7 @@ use countgrid_grid::{Blob, BlobError, Code, LogHistograms, QuantisedHistograms, 
 
 #[allow(dead_code, reason = "words are not asked for")]
 mod model {
-    include!("../model/model.rs");
+    include!("../../model/model.rs");
 }
 
 const SHAPE: Shape<2> = match Shape::from_sides(model::EXTENTS, model::WINDOW, model::FEATURES) {
@@ -19,7 +23,7 @@ const SHAPE: Shape<2> = match Shape::from_sides(model::EXTENTS, model::WINDOW, m
     Err(_) => panic!("the exported shape"), // while this is compiled
 };
 const CELLS: usize = SHAPE.cells();
-static BLOB: &[u8] = include_bytes!("../model/model.bin");
+static BLOB: &[u8] = include_bytes!("../../model/model.bin");
 static CODES: [u8; SHAPE.quantised_len::<u16>()] = [0; SHAPE.quantised_len::<u16>()];
 
 #[cortex_m_rt::entry]
@@ -36,6 +40,7 @@ fn main() -> ! {
                 file(&bag, black_box(BLOB)),
             ];
             black_box(evidence.map(|evidence| evidence.unwrap_or(0.0)));
+            black_box(others(&bag, black_box(&[0, 3, 2])));
         }
         #[cfg(feature = "panics")]
         black_box(features[black_box(2)]);
@@ -73,6 +78,25 @@ fn file<B: Bags>(bag: &B, bytes: &[u8]) -> Result<f32, BlobError> {
     blob.read_labels(&q, black_box(&mut shares))?;
     black_box((q, shares));
     Ok(evidence)
+}
+
+/// The other models, by tables that are nothing but zeros as far as the compiler does not know.
+fn others(bag: &Bag<'_, u16>, x: &[u8]) -> Option<f32> {
+    static ZEROS: [f32; 32_768] = [0.0; 32_768];
+    let table = |len: usize| black_box(&ZEROS).get(..len).map(black_box);
+    let (mut scratch, mut row) = ([0.0; 2048], [0.0; models::TERMS]);
+    let paths = table(models::PATHS.hmm_len())?;
+    let gamma = row.get_mut(..x.len() * models::STATES)?;
+    let mut sum = models::hmm_posterior(paths, x, gamma, &mut scratch)? as f32;
+    sum += models::hmm_viterbi(paths, x, black_box(&mut [0; 3]), &mut scratch)? as f32;
+    sum += models::hmm_terms(paths, x, black_box(&mut row), &mut scratch)?;
+    let topics = row.get_mut(..models::TOPICS)?;
+    sum += models::lda_posterior(table(models::MIXED.model_len())?, bag, topics, &mut scratch)? as f32;
+    models::harmonium_topics(table(models::WINGS.model_len())?, bag, topics)?;
+    let q = row.get_mut(..models::POINTS)?;
+    sum += models::gtm_posterior(table(models::PLANE.emissions_len())?, bag, q, &mut [0.0; 2])?;
+    black_box(row);
+    Some(sum)
 }
 
 #[panic_handler]
