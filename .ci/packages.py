@@ -2,6 +2,7 @@
 
     packages.py bare    one line per crate that promises to do without std and an allocator: its name and
                         the features that switch models on
+    packages.py fuzzing the options that select the crates with bodies of fuzz targets, on one line
     packages.py msrv    fails if a package of the workspace, or anything it depends on, asks for a newer
                         compiler than the workspace states
 """
@@ -19,6 +20,10 @@ def bare():
         if "no-std::no-alloc" in package["categories"]:
             models = [name for name, parts in package["features"].items() if f"dep:countgrid-{name}" in parts]
             print(package["name"], ",".join(models))
+
+
+def fuzzing():
+    print(*(f"--package={package['name']}" for package in members if "fuzzing" in package["features"]))
 
 
 def version(text):
@@ -39,4 +44,4 @@ def msrv():
         sys.exit("\n".join(newer))
 
 
-{"bare": bare, "msrv": msrv}[sys.argv[1]]()
+{"bare": bare, "fuzzing": fuzzing, "msrv": msrv}[sys.argv[1]]()

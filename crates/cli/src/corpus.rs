@@ -51,6 +51,17 @@ pub(crate) struct Entry {
     pub(crate) tokens: f64,
 }
 
+impl Entry {
+    /// What tables of documents begin with.
+    pub(crate) const COLUMNS: [&'static str; 5] = ["id", "title", "label", "tokens", "known_tokens"];
+
+    /// Those columns of a document with this label and so many tokens of the vocabulary.
+    pub(crate) fn fields(&self, label: &str, known_tokens: f64) -> [String; 5] {
+        let (tokens, known_tokens) = (self.tokens.to_string(), known_tokens.to_string());
+        [self.id.clone(), self.title.clone(), label.to_owned(), tokens, known_tokens]
+    }
+}
+
 /// Documents as bags over a vocabulary.
 #[derive(Debug)]
 pub(crate) struct Corpus<T> {

@@ -52,12 +52,28 @@ pub(crate) struct Ending {
 impl Ending {
     /// Why it ended, in a word.
     pub(crate) fn why(&self) -> &'static str {
-        match self.end {
-            End::Converged => "converged",
-            End::Limit => "iterations used up",
-            End::Stopped => "stopped",
-        }
+        why(self.end)
     }
+}
+
+/// Why a fit ended, in a word.
+pub(crate) fn why(end: End) -> &'static str {
+    match end {
+        End::Converged => "converged",
+        End::Limit => "iterations used up",
+        End::Stopped => "stopped",
+    }
+}
+
+/// Refuses to fit anything to bags that are all empty, or whose tokens are too many to be counted.
+pub(crate) fn some_tokens(tokens: f64) -> Result<(), Failure> {
+    if tokens > 0.0 && tokens.is_finite() {
+        return Ok(());
+    }
+    Err(Failure::new(
+        format_args!("the counts add up to {tokens}; a fit needs some tokens, and a finite number of them"),
+        "take documents that have words of the vocabulary",
+    ))
 }
 
 /// Fits a grid of the given layout to bags of so many tokens.
@@ -69,14 +85,7 @@ pub(crate) fn fit<T: Real + Storable>(
     report: &Report,
     interrupt: &Interrupt,
 ) -> Result<Fitted<T>, Failure> {
-    if !(tokens > 0.0 && tokens.is_finite()) {
-        return Err(Failure::new(
-            format_args!(
-                "the counts add up to {tokens}; a fit needs some tokens, and a finite number of them"
-            ),
-            "take documents that have words of the vocabulary",
-        ));
-    }
+    some_tokens(tokens)?;
     let (shape, chunk) = memory::plan::<T>(layout, bags.features(), args.restarts)?;
     let levels = levels(shape, args, bags.len())?;
     let fit = Run { bags, tokens, args, chunk, levels: &levels, interrupt };

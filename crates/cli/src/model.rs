@@ -1,6 +1,6 @@
 //! A fitted grid as a file, and back.
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
 use countgrid_grid::Grid;
 use countgrid_io::{ModelFile, NamedTable, TableData, load};
@@ -46,11 +46,10 @@ impl Stored for f64 {
     }
 }
 
-/// What a model is apart from its numbers.
+/// What a model of any kind is apart from its numbers and their shapes.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
     pub(crate) title: String,
-    pub(crate) layout: Layout,
     pub(crate) vocabulary: Vec<String>,
     /// How a text becomes words: what concerns the selection of the vocabulary is done with.
     pub(crate) text: TextOptions,
@@ -60,15 +59,16 @@ pub(crate) struct About {
     pub(crate) fit: Value,
 }
 
-/// A model.
+/// A counting grid.
 #[derive(Debug)]
 pub(crate) struct Model<T> {
     pub(crate) about: About,
+    pub(crate) layout: Layout,
     pub(crate) grid: Parameters<T>,
     pub(crate) labels: Option<Labelled<T>>,
 }
 
-/// A model as a file has it.
+/// A grid as a file has it.
 #[derive(Debug)]
 pub(crate) enum AnyModel {
     F32(Model<f32>),
@@ -86,23 +86,23 @@ pub(crate) enum Loaded {
 /// `labels` `[label, extents...]`, with texts `kind`, `version`, `title`, `vocabulary`, `text`, `fit` and `labels`.
 pub(crate) fn to_file<T: Stored>(
     about: &About,
+    layout: &Layout,
     grid: &Parameters<T>,
     labels: Option<&Labelled<T>>,
 ) -> ModelFile {
     let (pi, prior) = grid.tables();
-    let extents = about.layout.grid.0.clone();
-    let sides = about.layout.window.0.iter().map(|&side| u32::try_from(side).unwrap_or(u32::MAX)).collect();
+    let extents = layout.grid.0.clone();
+    let sides = layout.window.0.iter().map(|&side| u32::try_from(side).unwrap_or(u32::MAX)).collect();
     let table = |name: &str, shape, data| NamedTable { name: name.to_owned(), shape, data };
     let mut file = ModelFile {
         tables: vec![
             table("pi", [vec![about.vocabulary.len()], extents.clone()].concat(), T::data(pi.to_vec())),
             table("prior", extents.clone(), T::data(prior.to_vec())),
-            table("window", vec![about.layout.window.0.len()], TableData::U32(sides)),
+            table("window", vec![layout.window.0.len()], TableData::U32(sides)),
         ],
         ..ModelFile::default()
     };
-    file.metadata = common_texts(KIND, &about.title, &about.text, &about.scaling, &about.fit);
-    file.set_strings("vocabulary", &about.vocabulary);
+    about.write(KIND, &mut file);
     if let Some(labels) = labels {
         let shape = [vec![labels.names.len()], extents].concat();
         file.tables.push(table("labels", shape, T::data(labels.table.clone())));
@@ -111,39 +111,40 @@ pub(crate) fn to_file<T: Stored>(
     file
 }
 
-/// What every kind of model says of itself, but for its vocabulary.
-pub(crate) fn common_texts(
-    kind: &str,
-    title: &str,
-    text: &TextOptions,
-    scaling: &Scaling,
-    fit: &Value,
-) -> BTreeMap<String, String> {
-    let texts = [
-        ("kind", kind.to_owned()),
-        ("version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("title", title.to_owned()),
-        ("text", text_to_json(text).to_string()),
-        ("numbers", numbers_to_json(scaling).to_string()),
-        ("fit", fit.to_string()),
-    ];
-    texts.map(|(key, text)| (key.to_owned(), text)).into()
+impl About {
+    /// Puts it into a file, as the texts `kind`, `version`, `title`, `text`, `numbers`, `fit` and `vocabulary`.
+    pub(crate) fn write(&self, kind: &str, file: &mut ModelFile) {
+        let texts = [
+            ("kind", kind.to_owned()),
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("title", self.title.clone()),
+            ("text", text_to_json(&self.text).to_string()),
+            ("numbers", numbers_to_json(&self.scaling).to_string()),
+            ("fit", self.fit.to_string()),
+        ];
+        file.metadata.extend(texts.map(|(key, text)| (key.to_owned(), text)));
+        file.set_strings("vocabulary", &self.vocabulary);
+    }
+
+    /// What [`About::write`] has put there, or what is wrong with it.
+    pub(crate) fn of(file: &ModelFile) -> Result<Self, String> {
+        let title = file.metadata.get("title").ok_or("it has no text `title`")?.clone();
+        let text = text_from_json(&json_of(file, "text")?).ok_or("its text `text` lacks text options")?;
+        // Files of before there were tables of numbers do not say.
+        let scaling = match json_of(file, "numbers") {
+            Ok(numbers) => numbers_from_json(&numbers).ok_or("its text `numbers` is no scale")?,
+            Err(_) => Scaling::default(),
+        };
+        let vocabulary =
+            file.strings("vocabulary").ok_or("its text `vocabulary` is not a JSON array of words")?;
+        Ok(Self { title, vocabulary, text, scaling, fit: json_of(file, "fit")? })
+    }
 }
 
-/// Title, text options, scale and fit, as [`common_texts`] has them.
-pub(crate) fn common_texts_of(file: &ModelFile) -> Result<(String, TextOptions, Scaling, Value), String> {
-    let text = |key: &str| file.metadata.get(key).ok_or_else(|| format!("it has no text `{key}`"));
-    let json = |key: &str| {
-        let value = serde_json::from_str::<Value>(text(key)?);
-        value.map_err(|error| format!("its text `{key}` is not JSON: {error}"))
-    };
-    let options = text_from_json(&json("text")?).ok_or("its text `text` lacks text options")?;
-    // Files of before there were tables of numbers do not say.
-    let scaling = match json("numbers") {
-        Ok(numbers) => numbers_from_json(&numbers).ok_or("its text `numbers` is no scale")?,
-        Err(_) => Scaling::default(),
-    };
-    Ok((text("title")?.clone(), options, scaling, json("fit")?))
+/// A text of a file that is JSON.
+pub(crate) fn json_of(file: &ModelFile, key: &str) -> Result<Value, String> {
+    let text = file.metadata.get(key).ok_or_else(|| format!("it has no text `{key}`"))?;
+    serde_json::from_str(text).map_err(|error| format!("its text `{key}` is not JSON: {error}"))
 }
 
 /// Reads a grid, whatever its scalar.
@@ -186,7 +187,7 @@ fn grid_of(path: &Path, mut file: ModelFile) -> Result<AnyModel, Failure> {
             "name a file that `countgrid map` or `countgrid fit` has written",
         )
     };
-    let about = about(&file).map_err(foreign)?;
+    let (about, layout) = about(&file).map_err(foreign)?;
     let names = file.strings("labels").unwrap_or_default();
     let mut take = |name: &str| {
         let place = file.tables.iter().position(|table| table.name == name);
@@ -195,11 +196,11 @@ fn grid_of(path: &Path, mut file: ModelFile) -> Result<AnyModel, Failure> {
     match (take("pi"), take("prior"), take("labels")) {
         (Some(TableData::F32(pi)), Some(TableData::F32(prior)), labels) => {
             let labels = labels.map(|labels| (names, f32::take(labels)));
-            Ok(AnyModel::F32(Model::new(about, pi, &prior, labels, foreign)?))
+            Ok(AnyModel::F32(Model::new((about, layout), pi, &prior, labels, foreign)?))
         }
         (Some(TableData::F64(pi)), Some(TableData::F64(prior)), labels) => {
             let labels = labels.map(|labels| (names, f64::take(labels)));
-            Ok(AnyModel::F64(Model::new(about, pi, &prior, labels, foreign)?))
+            Ok(AnyModel::F64(Model::new((about, layout), pi, &prior, labels, foreign)?))
         }
         _ => Err(foreign("the tables `pi` and `prior` are both F32 or both F64".to_owned())),
     }
@@ -207,13 +208,13 @@ fn grid_of(path: &Path, mut file: ModelFile) -> Result<AnyModel, Failure> {
 
 impl<T: Real> Model<T> {
     fn new(
-        about: About,
+        (about, layout): (About, Layout),
         pi: Vec<T>,
         prior: &[T],
         labels: Option<(Vec<String>, Vec<T>)>,
         foreign: impl Fn(String) -> Failure,
     ) -> Result<Self, Failure> {
-        let (shape, _) = memory::plan::<T>(&about.layout, about.vocabulary.len(), 1)?;
+        let (shape, _) = memory::plan::<T>(&layout, about.vocabulary.len(), 1)?;
         if pi.len() + prior.len() != shape.grid_len() {
             return Err(foreign("the tables do not have the size that their shapes say".to_owned()));
         }
@@ -228,12 +229,12 @@ impl<T: Real> Model<T> {
         let labels = labels.map_err(|_| {
             foreign("its table `labels` is not [labels, extents...] of finite numbers like `pi`, named by its text".into())
         })?;
-        Ok(Self { about, grid, labels })
+        Ok(Self { about, layout, grid, labels })
     }
 }
 
 /// Everything but the numbers, checked against one another.
-fn about(file: &ModelFile) -> Result<About, String> {
+fn about(file: &ModelFile) -> Result<(About, Layout), String> {
     let kind = file.metadata.get("kind").ok_or("it has no text `kind`")?;
     if kind != KIND {
         return Err(format!("its text `kind` is not `{KIND}`"));
@@ -253,21 +254,19 @@ fn about(file: &ModelFile) -> Result<About, String> {
             "its tables `pi` and `prior` have other shapes than [words, extents...], [extents...]".into()
         );
     }
-    let vocabulary =
-        file.strings("vocabulary").ok_or("its text `vocabulary` is not a JSON array of words")?;
-    if vocabulary.len() != *features {
-        return Err(format!("it has {} words and `pi` for {features}", vocabulary.len()));
+    let about = About::of(file)?;
+    if about.vocabulary.len() != *features {
+        return Err(format!("it has {} words and `pi` for {features}", about.vocabulary.len()));
     }
     let layout = Layout {
         grid: Sides(extents.to_vec()),
         window: Sides(sides.iter().map(|&side| side as usize).collect()),
     };
     let layout = layout.check().map_err(|_| "its window does not fit into its grid")?;
-    let (title, text, scaling, fit) = common_texts_of(file)?;
-    Ok(About { title, layout, vocabulary, text, scaling, fit })
+    Ok((about, layout))
 }
 
-pub(crate) fn text_to_json(options: &TextOptions) -> Value {
+fn text_to_json(options: &TextOptions) -> Value {
     let stop_words = match &options.stop_words {
         StopWords::English => json!("english"),
         StopWords::List(words) => json!(words),
@@ -279,11 +278,11 @@ pub(crate) fn text_to_json(options: &TextOptions) -> Value {
     })
 }
 
-pub(crate) fn numbers_to_json(scaling: &Scaling) -> Value {
+fn numbers_to_json(scaling: &Scaling) -> Value {
     json!({ "scale": scaling.scale.to_string(), "tokens": scaling.tokens })
 }
 
-pub(crate) fn numbers_from_json(value: &Value) -> Option<Scaling> {
+fn numbers_from_json(value: &Value) -> Option<Scaling> {
     let tokens = match value.get("tokens")? {
         Value::Null => None,
         tokens => Some(tokens.as_f64().filter(|&tokens| tokens > 0.0 && tokens.is_finite())?),
@@ -291,7 +290,7 @@ pub(crate) fn numbers_from_json(value: &Value) -> Option<Scaling> {
     Some(Scaling { scale: value.get("scale")?.as_str()?.parse().ok()?, tokens })
 }
 
-pub(crate) fn text_from_json(value: &Value) -> Option<TextOptions> {
+fn text_from_json(value: &Value) -> Option<TextOptions> {
     let stop_words = match value.get("stop_words")? {
         Value::Array(words) => {
             let words = words.iter().map(|word| word.as_str().map(str::to_owned));

@@ -3,11 +3,14 @@
 use std::{
     fmt::Display,
     io::{self, IsTerminal, Write},
+    path::Path,
     time::{Duration, Instant},
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
+
+use crate::memory;
 
 /// Where and how a run reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +67,21 @@ impl Report {
         }
     }
 
-    /// The last line for programs; people have read it all.
-    pub(crate) fn summary(&self, fields: Value) {
+    /// The files written; then the last line for programs, with these fields and what all runs have, since people have
+    /// read it all.
+    pub(crate) fn wrote(&self, files: &[&Path], mut fields: Value) {
+        for file in files {
+            let bytes = file.metadata().map_or(0, |about| about.len());
+            self.event(
+                "wrote",
+                format_args!("{} ({})", file.display(), memory::size(bytes.into())),
+                json!({ "file": file.to_string_lossy(), "bytes": bytes }),
+            );
+        }
         if self.voice == Voice::Programs {
+            fields["seconds"] = self.seconds().into();
+            fields["peak_memory"] = memory::peak().and_then(|bytes| u64::try_from(bytes).ok()).into();
+            fields["files"] = files.iter().map(|file| file.to_string_lossy()).collect();
             self.object("summary", fields);
         }
     }

@@ -227,6 +227,17 @@ impl<C: Storable> Store<C> {
         })
     }
 
+    /// All bags in one piece, their counts changed by `count`.
+    pub(crate) fn gathered<D: Count>(&self, mut count: impl FnMut(C) -> D) -> Result<CsrBuf<D>, Failure> {
+        let mut all = CsrBuf::new(self.features).map_err(foreign)?;
+        self.each(false, |_, block| {
+            (0..block.len()).try_for_each(|bag| {
+                all.push_bag(block.entries(bag).map(|(word, x)| (word, count(x)))).map_err(foreign)
+            })
+        })?;
+        Ok(all)
+    }
+
     /// As [`Store::each`], and memory is given back block by block.
     pub(crate) fn consume(
         self,

@@ -32,18 +32,22 @@ fn interrupt(child: &Child) {
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
 }
 
+/// Ends a fit by one signal; what it then says on standard output.
+fn ended((child, mut said): (Child, BufReader<std::process::ChildStderr>)) -> String {
+    interrupt(&child);
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{rest}");
+    assert!(rest.contains("ending after this iteration"), "{rest}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 #[test]
 fn once_writes_what_there_is() {
     for schedule in ["single", "coarse-to-fine"] {
         let folder = tempfile::tempdir().unwrap();
-        let (child, mut said) = begin(folder.path(), &["--grid", "20x20", "--schedule", schedule]);
-        interrupt(&child);
-        let mut rest = String::new();
-        said.read_to_string(&mut rest).unwrap();
-        let output = child.wait_with_output().unwrap();
-        let report = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert_eq!(output.status.code(), Some(0), "{rest}");
-        assert!(rest.contains("ending after this iteration"), "{rest}");
+        let report = ended(begin(folder.path(), &["--grid", "20x20", "--schedule", schedule]));
         assert!(report.contains("(stopped)") && report.contains("map.html"), "{report}");
         let info = stdout(folder.path(), &["info", "model.safetensors"]);
         assert!(info.contains("20x20") && info.contains("stopped"), "{info}");
@@ -54,13 +58,7 @@ fn once_writes_what_there_is() {
 #[test]
 fn once_writes_a_topographic_map_too() {
     let folder = tempfile::tempdir().unwrap();
-    let (child, mut said) = begin(folder.path(), &["--model", "poisson-gtm"]);
-    interrupt(&child);
-    let mut rest = String::new();
-    said.read_to_string(&mut rest).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let report = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{rest}");
+    let report = ended(begin(folder.path(), &["--model", "poisson-gtm"]));
     assert!(report.contains("(stopped)") && report.contains("points.csv"), "{report}");
     assert_eq!(contents(folder.path()).len(), 6); // the data and what is written
 }

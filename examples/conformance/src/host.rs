@@ -1,27 +1,38 @@
-//! With an operating system: on several numbers of threads, which must not change a bit.
+//! With an operating system: on several numbers of threads, which must not change a bit. The arguments are those numbers.
 
 use std::process::ExitCode;
 
 use rayon::ThreadPoolBuilder;
 
-const THREADS: [usize; 4] = [1, 2, 3, 7];
+const THREADS: &[usize] = &[1, 2, 3, 7];
 
 pub(crate) fn main() -> ExitCode {
-    println!("# {}, threads {THREADS:?}", machine());
-    let mut single: Vec<String> = Vec::new();
-    for threads in THREADS {
+    let told: Result<Vec<usize>, _> = std::env::args().skip(1).map(|argument| argument.parse()).collect();
+    let threads = match &told {
+        Ok(told) if told.is_empty() => THREADS,
+        Ok(told) => told,
+        Err(error) => {
+            println!("numbers of threads, not {:?}: {error}", std::env::args().skip(1).collect::<Vec<_>>());
+            return ExitCode::FAILURE;
+        }
+    };
+    println!("# {}, threads {threads:?}", machine());
+    let mut single: Option<Vec<String>> = None;
+    for &threads in threads {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
         let mut lines = Vec::new();
         if let Err(failure) = pool.install(|| crate::run(|line| lines.push(line.to_string()))) {
             println!("{failure}");
             return ExitCode::FAILURE;
         }
-        if threads == 1 {
+        let Some(single) = &single else {
             lines.iter().for_each(|line| println!("{line}"));
-            single = lines;
-        } else if lines != single {
-            for (line, _) in lines.iter().zip(&single).filter(|(line, single)| line != single) {
-                println!("{line}, on {threads} threads, is not what one thread gives");
+            single = Some(lines);
+            continue;
+        };
+        if lines != *single {
+            for (line, _) in lines.iter().zip(single).filter(|(line, single)| line != single) {
+                println!("{line}, on {threads} threads, is not what the first number of threads gives");
             }
             return ExitCode::FAILURE;
         }

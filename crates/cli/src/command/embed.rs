@@ -6,21 +6,18 @@ use countgrid_grid::Labels;
 use countgrid_gtm::Emissions;
 use countgrid_io::{BLOCK_ENTRIES, check_writable, write_atomically};
 use countgrid_math::Real;
-use countgrid_text::TextOptions;
 
 use crate::{
     args::EmbedArgs,
-    corpus::{Corpus, Input},
+    corpus::{Corpus, Entry, Input},
     failure::Failure,
     harmonium,
     labels::Labelled,
     layout::AXES,
-    model::{AnyModel, Loaded, Model, Stored, read_any},
+    model::{About, AnyModel, Loaded, Model, Stored, read_any},
     place::{Mean, inference, place},
     report::Report,
-    scaling::Scaling,
     topographic::{
-        fit::gathered,
         model::{AnyModel as AnyMap, Model as Map},
         places,
     },
@@ -48,30 +45,25 @@ pub(crate) fn run(args: &EmbedArgs) -> Result<(), Failure> {
 }
 
 /// The documents to place, over the words of a model.
-fn documents<T: Stored>(
-    args: &EmbedArgs,
-    scaling: Scaling,
-    vocabulary: &[String],
-    text: &TextOptions,
-) -> Result<Corpus<T>, Failure> {
+pub(crate) fn documents<T: Stored>(args: &EmbedArgs, about: &About) -> Result<Corpus<T>, Failure> {
     // Standard output is for the table.
     let report = Report::new(true, false);
     let outputs: Vec<_> = args.output.iter().map(std::path::PathBuf::as_path).collect();
     let input = Input {
         path: Some(&args.path),
         read: &args.read,
-        scaling,
+        scaling: about.scaling,
         outputs: &outputs,
         sample: None,
         entries: true,
         stream: false,
         block_entries: BLOCK_ENTRIES,
     };
-    input.count(vocabulary, text, &report)
+    input.count(&about.vocabulary, &about.text, &report)
 }
 
 /// Writes the table, and says how much of the documents is known.
-fn finish<T>(
+pub(crate) fn finish<T>(
     args: &EmbedArgs,
     corpus: &Corpus<T>,
     known: f64,
@@ -94,26 +86,24 @@ fn finish<T>(
 }
 
 fn embed_points<T: Stored>(args: &EmbedArgs, model: &Map<T>) -> Result<(), Failure> {
-    let about = &model.about;
-    let corpus = documents::<T>(args, about.scaling, &about.vocabulary, &about.text)?;
+    let corpus = documents::<T>(args, &model.about)?;
     let emissions = Emissions::allocate(&model.map)?;
-    let places = places::place(&emissions, &gathered(&corpus.bags)?, |_, _| {})?;
+    let places = places::place(&emissions, &corpus.bags.gathered(|count| count)?, |_, _| {})?;
     let known = places.iter().fold(0.0, |known, place| known + place.known_tokens);
     finish(args, &corpus, known, |out| places::write(out, &corpus, &places))
 }
 
 fn embed<T: Stored>(args: &EmbedArgs, model: &Model<T>) -> Result<(), Failure> {
-    let about = &model.about;
-    let corpus = documents::<T>(args, about.scaling, &about.vocabulary, &about.text)?;
+    let corpus = documents::<T>(args, &model.about)?;
     let rows = rows(model, &corpus)?;
     let labels = model.labels.as_ref().map(|labels| labels.names.as_slice());
     let known = rows.iter().fold(0.0, |known, row| known + row.known_tokens);
-    finish(args, &corpus, known, |out| write(out, about.layout.grid.0.len(), labels, &rows))
+    finish(args, &corpus, known, |out| write(out, model.layout.grid.0.len(), labels, &rows))
 }
 
 /// One document of the table.
 struct Row<'a> {
-    entry: &'a crate::corpus::Entry,
+    entry: &'a Entry,
     label: &'a str,
     known_tokens: f64,
     position: Option<Position>,
@@ -130,7 +120,7 @@ struct Position {
 }
 
 fn rows<'a, T: Stored>(model: &Model<T>, corpus: &'a Corpus<T>) -> Result<Vec<Row<'a>>, Failure> {
-    let layout = &model.about.layout;
+    let layout = &model.layout;
     let torus = *model.grid.shape().windows().torus();
     let mut rows = Vec::with_capacity(corpus.entries.len());
     let labels = model.labels.as_ref().map(Labelled::labels).transpose()?;
@@ -175,8 +165,7 @@ fn largest<T: Real>(shares: &[T]) -> Option<(usize, f64)> {
 
 fn write(out: &mut dyn Write, axes: usize, labels: Option<&[String]>, rows: &[Row<'_>]) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
-    let mut names: Vec<String> =
-        ["id", "title", "label", "tokens", "known_tokens"].map(str::to_owned).to_vec();
+    let mut names = Entry::COLUMNS.map(str::to_owned).to_vec();
     names.extend((0..axes).map(|axis| format!("x{axis}")));
     names.extend((0..axes).map(|axis| format!("mean{axis}")));
     names.extend(["probability", "log_evidence_per_token"].map(str::to_owned));
@@ -185,13 +174,7 @@ fn write(out: &mut dyn Write, axes: usize, labels: Option<&[String]>, rows: &[Ro
     }
     csv.write_record(&names)?;
     for Row { entry, label, known_tokens, position } in rows {
-        let mut fields = vec![
-            entry.id.clone(),
-            entry.title.clone(),
-            (*label).to_owned(),
-            entry.tokens.to_string(),
-            known_tokens.to_string(),
-        ];
+        let mut fields = entry.fields(label, *known_tokens).to_vec();
         match position {
             None => fields.resize(names.len(), String::new()),
             Some(Position { window, mean, probability, expected, log_evidence_per_token }) => {

@@ -10,8 +10,8 @@ use countgrid_math::Real;
 use crate::{
     args::{FirmwareArgs, TableKind},
     failure::Failure,
-    layout::AXES,
-    model::{About, AnyModel, Model, read},
+    layout::{AXES, Layout},
+    model::{AnyModel, Model, read},
 };
 
 pub(crate) fn run(args: &FirmwareArgs) -> Result<(), Failure> {
@@ -31,7 +31,7 @@ struct Export {
 }
 
 fn firmware<T: Real>(args: &FirmwareArgs, model: &Model<T>) -> Result<(), Failure> {
-    let (extents, window) = (&model.about.layout.grid.0, &model.about.layout.window.0);
+    let (extents, window) = (&model.layout.grid.0, &model.layout.window.0);
     // A microcontroller has no use for leading axes of one cell.
     macro_rules! with_axes {
         ($($axes:literal)*) => {
@@ -129,7 +129,14 @@ fn write<T>(args: &FirmwareArgs, model: &Model<T>, export: &Export) -> Result<()
     [&module, &blob].into_iter().try_for_each(check_writable)?;
     write_atomically(&blob, |out| out.write_all(&export.bytes))?;
     let labels = model.labels.as_ref().map(|labels| labels.names.as_slice()).unwrap_or_default();
-    let text = Module { vocabulary: args.vocabulary, about: &model.about, labels, export }.to_string();
+    let text = Module {
+        layout: &model.layout,
+        vocabulary: &model.about.vocabulary,
+        words: args.vocabulary,
+        labels,
+        export,
+    }
+    .to_string();
     write_atomically(&module, |out| out.write_all(text.as_bytes()))?;
     if !args.quiet {
         let said = |path: &Path, bytes: usize| eprintln!("wrote     {} ({bytes} bytes)", path.display());
@@ -141,16 +148,17 @@ fn write<T>(args: &FirmwareArgs, model: &Model<T>, export: &Export) -> Result<()
 
 /// The Rust module.
 struct Module<'a> {
-    vocabulary: bool, // whether to write the words too
-    about: &'a About,
+    layout: &'a Layout,
+    vocabulary: &'a [String],
+    words: bool, // whether to write them too
     labels: &'a [String],
     export: &'a Export,
 }
 
 impl fmt::Display for Module<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { about, export, .. } = self;
-        let (extents, window, vocabulary) = (&about.layout.grid.0, &about.layout.window.0, &about.vocabulary);
+        let Self { layout, vocabulary, export, .. } = self;
+        let (extents, window) = (&layout.grid.0, &layout.window.0);
         let axes = extents.len();
         writeln!(f, "// Written by `countgrid firmware`; for `countgrid_grid`.")?;
         writeln!(f, "\n/// Cells along each axis.\npub const EXTENTS: [usize; {axes}] = {extents:?};")?;
@@ -186,7 +194,7 @@ impl fmt::Display for Module<'_> {
             }
             writeln!(f, "];")?;
         }
-        if self.vocabulary {
+        if self.words {
             names(f, "VOCABULARY", "The words, in the order of features", vocabulary)?;
         }
         Ok(())

@@ -85,10 +85,10 @@ fn fit_and_save<T: Stored>(
         fit::<T>(&corpus.bags, corpus.tokens, &layout, &args.fit, report, interrupt)?;
     told(&ending, report);
     let labels = Labelled::embed(&histograms, &corpus, report)?;
-    let about = about(&corpus.name, &corpus, &layout, text, &args.words, &args.fit, &ending);
+    let about = about(&corpus.name, &corpus, text, &args.words, &args.fit, &ending);
     {
         let _whole = interrupt.writing();
-        save(&args.output, &to_file(&about, &grid, labels.as_ref()))?;
+        save(&args.output, &to_file(&about, &layout, &grid, labels.as_ref()))?;
     }
     wrote(report, &corpus, &ending, &[&args.output]);
     Ok(())
@@ -98,7 +98,6 @@ fn fit_and_save<T: Stored>(
 pub(crate) fn about<T: Stored>(
     title: &str,
     corpus: &Corpus<T>,
-    layout: &Layout,
     text: TextOptions,
     words: &WordArgs,
     args: &GridArgs,
@@ -117,7 +116,6 @@ pub(crate) fn about<T: Stored>(
     });
     About {
         title: title.to_owned(),
-        layout: layout.clone(),
         vocabulary: corpus.vocabulary.clone(),
         text,
         scaling: corpus.scaling,
@@ -145,19 +143,12 @@ pub(crate) fn told(ending: &Ending, report: &Report) {
 
 /// Reports the files written; for programs, all that matters once more.
 pub(crate) fn wrote<T: Stored>(report: &Report, corpus: &Corpus<T>, ending: &Ending, files: &[&Path]) {
-    for file in files {
-        let bytes = file.metadata().map_or(0, |about| about.len());
-        report.event(
-            "wrote",
-            format_args!("{} ({})", file.display(), memory::size(bytes.into())),
-            json!({ "file": file.to_string_lossy(), "bytes": bytes }),
-        );
-    }
-    report.summary(json!({
-        "documents": corpus.bags.len(), "tokens": corpus.tokens,
-        "vocabulary": corpus.vocabulary.len(), "iterations": ending.iterations, "end": ending.why(),
-        "bound_per_token": ending.bound_per_token, "seconds": report.seconds(),
-        "peak_memory": memory::peak().and_then(|bytes| u64::try_from(bytes).ok()),
-        "files": files.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>(),
-    }));
+    report.wrote(
+        files,
+        json!({
+            "documents": corpus.bags.len(), "tokens": corpus.tokens,
+            "vocabulary": corpus.vocabulary.len(), "iterations": ending.iterations, "end": ending.why(),
+            "bound_per_token": ending.bound_per_token,
+        }),
+    );
 }

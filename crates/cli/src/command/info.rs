@@ -60,9 +60,9 @@ fn plain(value: &Value) -> String {
 fn info<T: Real>(args: &InfoArgs, model: &Model<T>, precision: &str) -> Result<(), Failure> {
     let about = &model.about;
     let torus = *model.grid.shape().windows().torus();
-    let places = lattice(&about.layout.grid.0);
+    let places = lattice(&model.layout.grid.0);
     let signed = |place: &Vec<usize>| place.iter().map(|&x| x as isize).collect::<Vec<_>>();
-    let windows: Vec<_> = places.iter().map(|place| about.layout.cell_at(&torus, &signed(place))).collect();
+    let windows: Vec<_> = places.iter().map(|place| model.layout.cell_at(&torus, &signed(place))).collect();
     let word = |u: Use| about.vocabulary.get(u.word).map_or("", String::as_str);
     let uses = uses(model, &windows)?;
     let words =
@@ -75,16 +75,16 @@ fn info<T: Real>(args: &InfoArgs, model: &Model<T>, precision: &str) -> Result<(
         let overview: Vec<_> =
             overview.iter().map(|(at, words)| json!({ "at": at, "words": words })).collect();
         let object = json!({
-            "title": about.title, "precision": precision, "grid": about.layout.grid.0,
-            "window": about.layout.window.0, "vocabulary": about.vocabulary.len(), "labels": labels, "fit": about.fit,
+            "title": about.title, "precision": precision, "grid": model.layout.grid.0,
+            "window": model.layout.window.0, "vocabulary": about.vocabulary.len(), "labels": labels, "fit": about.fit,
             "words": overview,
         });
         writeln!(out, "{object}")
     } else {
         let mut text = format!("{}\n\n", about.title);
         let mut line = |name: &str, value: &str| text.push_str(&format!("{name:<16} {value}\n"));
-        line("grid", &about.layout.grid.to_string());
-        line("window", &about.layout.window.to_string());
+        line("grid", &model.layout.grid.to_string());
+        line("window", &model.layout.window.to_string());
         line("vocabulary", &format!("{} words", thousands(about.vocabulary.len())));
         if !labels.is_empty() {
             let more =

@@ -170,7 +170,7 @@ fn draw<T: Stored>(
     let fitted = fit::<T>(&corpus.bags, corpus.tokens, layout, &args.fit, report, interrupt)?;
     told(&fitted.ending, report);
     let title = args.title.as_deref().unwrap_or(&corpus.name);
-    let about = about(title, corpus, layout, text, &args.words, &args.fit, &fitted.ending);
+    let about = about(title, corpus, text, &args.words, &args.fit, &fitted.ending);
     let labels = Labelled::embed(&fitted.histograms, corpus, report)?;
     let page = page(title, corpus, layout, &fitted, args.fit.seed, report)?;
     let mut html = Vec::new();
@@ -178,7 +178,7 @@ fn draw<T: Stored>(
         .map_err(|error| Failure::new(format_args!("the page: {error}"), "this is a bug worth a report"))?;
     {
         let _whole = interrupt.writing();
-        files.write(&[(&files.page, html)], &to_file(&about, &fitted.grid, labels.as_ref()))?;
+        files.write(&[(&files.page, html)], &to_file(&about, layout, &fitted.grid, labels.as_ref()))?;
     }
     wrote(report, corpus, &fitted.ending, &[&files.page, &files.model]);
     Ok(())

@@ -13,15 +13,14 @@ use crate::{
     corpus::{Input, Sample},
     failure::Failure,
     interrupt::Interrupt,
-    memory,
-    model::Stored,
+    model::{About, Stored},
     picture::Scatter,
     report::{Report, thousands},
     threads,
     topographic::{
-        fit::{Fitted, fit, gathered},
+        fit::{Fitted, fit},
         latent::Latent,
-        model::{About, to_file},
+        model::to_file,
         name,
         page::Drawn,
         places::{place, separation, write},
@@ -63,7 +62,7 @@ fn draw<T: Stored>(
         block_entries: args.fit.block_entries,
     };
     let corpus = input.select::<T>(&args.words, report)?;
-    let bags = gathered(&corpus.bags)?;
+    let bags = corpus.bags.gathered(|count| count)?; // a fit begins with the principal components of all
     let exposure = args.topographic.exposure.unwrap_or_default();
     let fitted = fit(&bags, corpus.tokens, law, &latent, exposure, &args.fit, (report, interrupt))?;
     let Fitted { map, emissions, ending } = &fitted;
@@ -152,22 +151,14 @@ fn draw<T: Stored>(
         let _whole = interrupt.writing();
         files.write(&rendered, &to_file(&about, &latent, map))?;
     }
-    for file in &outputs {
-        let bytes = file.metadata().map_or(0, |about| about.len());
-        report.event(
-            "wrote",
-            format_args!("{} ({})", file.display(), memory::size(bytes.into())),
-            json!({ "file": file.to_string_lossy(), "bytes": bytes }),
-        );
-    }
-    report.summary(json!({
-        "documents": corpus.bags.len(), "tokens": corpus.tokens, "vocabulary": corpus.vocabulary.len(),
-        "iterations": ending.iterations, "end": ending.why(), "bound_per_token": ending.per_token,
-        "log_likelihood_per_document": ending.per_document,
-        "accuracy": apart.map(|apart| apart.accuracy), "silhouette": apart.map(|apart| apart.silhouette),
-        "seconds": report.seconds(),
-        "peak_memory": memory::peak().and_then(|bytes| u64::try_from(bytes).ok()),
-        "files": outputs.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>(),
-    }));
+    report.wrote(
+        &outputs,
+        json!({
+            "documents": corpus.bags.len(), "tokens": corpus.tokens, "vocabulary": corpus.vocabulary.len(),
+            "iterations": ending.iterations, "end": ending.why(), "bound_per_token": ending.per_token,
+            "log_likelihood_per_document": ending.per_document,
+            "accuracy": apart.map(|apart| apart.accuracy), "silhouette": apart.map(|apart| apart.silhouette),
+        }),
+    );
     Ok(())
 }

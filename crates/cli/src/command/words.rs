@@ -64,19 +64,19 @@ pub(crate) fn top(uses: &[Use], count: usize, key: impl Fn(&Use) -> f64) -> Vec<
 
 fn words<T: Real>(args: &WordsArgs, model: &Model<T>) -> Result<(), Failure> {
     let (about, torus) = (&model.about, *model.grid.shape().windows().torus());
-    let axes = about.layout.grid.0.len();
+    let axes = model.layout.grid.0.len();
     if args.at.len() != axes {
         return Err(Failure::new(
             format_args!(
                 "--at has {} coordinates, the grid {} has {axes} axes",
                 args.at.len(),
-                about.layout.grid
+                model.layout.grid
             ),
             "give one coordinate for each axis, joined by commas",
         ));
     }
-    let window = about.layout.cell_at(&torus, &args.at);
-    let place = about.layout.coordinates(&torus, window);
+    let window = model.layout.cell_at(&torus, &args.at);
+    let place = model.layout.coordinates(&torus, window);
     let uses = uses(model, &[window])?.pop().unwrap_or_default();
     // Rare words have the most extreme lifts and say the least: those above an even share compete.
     let even = 1.0 / uses.len() as f64;
@@ -91,7 +91,7 @@ fn words<T: Real>(args: &WordsArgs, model: &Model<T>) -> Result<(), Failure> {
             list.iter().map(object).collect()
         };
         let object = json!({
-            "at": place, "window": about.layout.window.0,
+            "at": place, "window": model.layout.window.0,
             "by_probability": list(&probable), "by_lift": list(&lifted),
         });
         writeln!(out, "{object}")
@@ -99,9 +99,9 @@ fn words<T: Real>(args: &WordsArgs, model: &Model<T>) -> Result<(), Failure> {
         let at: Vec<_> = place.iter().map(usize::to_string).collect();
         let mut text = format!(
             "the window {} that starts at {} of {}; lift: times more probable than on the whole grid\n",
-            about.layout.window,
+            model.layout.window,
             at.join(","),
-            about.layout.grid
+            model.layout.grid
         );
         for (heading, list) in [("by probability", &probable), ("by lift", &lifted)] {
             text.push_str(&format!("\n{heading:<26} probability    lift\n"));

@@ -1,5 +1,7 @@
 //! Harmoniums as models that labels are told with.
 
+use countgrid_counts::{Bags, CsrBuf};
+
 use crate::{
     args::{EvaluationArgs, Features, ModelKind},
     evaluation::features::Rows,
@@ -37,24 +39,23 @@ pub(crate) fn features<T: Stored>(
     learned: &Learned<T>,
     bags: &Store<T>,
 ) -> Result<Rows, Failure> {
+    // Trials are those of words; topics have them in the rate adapting model, whose words have no limit.
+    let trials = learned.model.sizes().first().map_or(1.0, wide) as u32;
+    let bags = prepared(bags, learned.law, trials)?;
     match kind {
         Features::Samples => {
-            let parts = learned.samples.iter().map(|sample| topics(sample, learned.law, bags));
+            let parts = learned.samples.iter().map(|sample| topics(sample, &bags));
             Rows::beside(&parts.collect::<Result<Vec<_>, _>>()?, bags.len())
         }
-        _ => topics(&learned.model, learned.law, bags),
+        _ => topics(&learned.model, &bags),
     }
 }
 
-fn topics<T: Stored>(model: &Trained<T>, law: Law, bags: &Store<T>) -> Result<Rows, Failure> {
-    // Trials are those of words; topics have them in the rate adapting model, whose words have no limit.
-    let trials = model.sizes().first().map_or(1.0, wide) as u32;
-    let bags = prepared(bags, law, trials)?;
-    let documents = countgrid_counts::Bags::len(&bags);
-    let mut rows = Rows::zeros(documents, model.shape().topics())?;
+fn topics<T: Stored>(model: &Trained<T>, bags: &CsrBuf<T>) -> Result<Rows, Failure> {
+    let mut rows = Rows::zeros(bags.len(), model.shape().topics())?;
     let mut h = zeros(model.shape().topics())?;
-    for document in 0..documents {
-        model.topics(&bags, document, &[], &mut h).map_err(refused)?;
+    for document in 0..bags.len() {
+        model.topics(bags, document, &[], &mut h).map_err(refused)?;
         rows.row_mut(document).iter_mut().zip(&h).for_each(|(to, from)| *to = wide(from));
     }
     Ok(rows)

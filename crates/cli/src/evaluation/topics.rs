@@ -1,11 +1,11 @@
 //! Latent Dirichlet allocation as a model that labels are told with.
 
-use countgrid_counts::{Bag, Bags, CsrBuf};
+use countgrid_counts::{Bag, Bags};
 use countgrid_em::{EmOptions, Restarts, unobserved};
 use countgrid_lda::{
     Concentration, Grouping, Inference, Lda, LdaError, Learner, Options, Shape, Statistics, Terms,
 };
-use countgrid_math::AlignedVec;
+use countgrid_math::{AlignedVec, Real};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 use crate::{
@@ -32,7 +32,7 @@ fn bug(error: LdaError) -> Failure {
 
 /// The best of several fits from random starts.
 pub(crate) fn fitted<T: Stored>(bags: &Store<T>, args: &EvaluationArgs) -> Result<Topics, Failure> {
-    let bags = gathered(bags)?;
+    let bags = bags.gathered(Real::to_f64)?;
     let shape = Shape::new(args.topics, bags.features())
         .map_err(|error| Failure::new(error, "take another number of --topics"))?;
     let options = Options {
@@ -60,18 +60,6 @@ pub(crate) fn fitted<T: Stored>(bags: &Store<T>, args: &EvaluationArgs) -> Resul
         }
     }
     best.ok_or_else(|| Failure::new("no fit has ended", "this is a bug worth a report"))
-}
-
-/// All bags in memory, counts in `f64`.
-fn gathered<T: Stored>(bags: &Store<T>) -> Result<CsrBuf<f64>, Failure> {
-    let refuse = |error| Failure::new(error, "this is a bug worth a report");
-    let mut all = CsrBuf::new(bags.features()).map_err(refuse)?;
-    bags.each(false, |_, block| {
-        (0..block.len()).try_for_each(|bag| {
-            all.push_bag(block.entries(bag).map(|(word, count)| (word, count.to_f64()))).map_err(refuse)
-        })
-    })?;
-    Ok(all)
 }
 
 /// Minus the bound of each document.

@@ -1,6 +1,9 @@
 //! `countgrid fit`, `embed` and `info` for harmoniums.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
 
 use countgrid_counts::Bags;
 use countgrid_io::{BLOCK_ENTRIES, check_writable, save, write_atomically};
@@ -16,11 +19,12 @@ use super::{
 };
 use crate::{
     args::{EmbedArgs, FitArgs, InfoArgs, Precision},
+    command::embed::{documents, finish},
     corpus::{Corpus, Entry, Input, text_options},
     failure::Failure,
     interrupt::Interrupt,
     memory,
-    model::Stored,
+    model::{About, Stored},
     report::{Report, thousands},
     threads,
 };
@@ -71,12 +75,13 @@ fn fit_and_save<T: Stored>(
     report: &Report,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let outputs: Vec<_> = [Some(&args.output), args.tell.trace.as_ref()].into_iter().flatten().collect();
+    let outputs: Vec<_> =
+        [Some(&args.output), args.tell.trace.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
     let input = Input {
         path: Some(&args.path),
         read: &args.read,
         scaling: args.numbers.scaling()?,
-        outputs: &outputs.iter().map(|path| path.as_path()).collect::<Vec<_>>(),
+        outputs: &outputs,
         entries: law == Law::DualWing,
         stream: false,
         block_entries: BLOCK_ENTRIES,
@@ -117,16 +122,14 @@ fn fit_and_save<T: Stored>(
     for (key, value) in told {
         fit[key] = value;
     }
-    let model = Model {
+    let about = About {
         title: corpus.name.clone(),
-        law,
-        harmonium: learned.model,
         vocabulary: corpus.vocabulary.clone(),
         text: text_options(&args.words)?,
         scaling: corpus.scaling,
-        standard,
         fit,
     };
+    let model = Model { about, law, harmonium: learned.model, standard };
     {
         let _whole = interrupt.writing();
         save(&args.output, &model.to_file())?;
@@ -134,19 +137,13 @@ fn fit_and_save<T: Stored>(
             write_atomically(trace, |out| trace::write(out, &learned.traces))?;
         }
     }
-    for file in &outputs {
-        let bytes = file.metadata().map_or(0, |about| about.len());
-        report.event(
-            "wrote",
-            format_args!("{} ({})", file.display(), memory::size(bytes.into())),
-            json!({ "file": file.to_string_lossy(), "bytes": bytes }),
-        );
-    }
-    report.summary(json!({
-        "documents": data.bags.len(), "vocabulary": model.vocabulary.len(), "topics": args.topics,
-        "seconds": report.seconds(), "fit": model.fit,
-        "files": outputs.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>(),
-    }));
+    report.wrote(
+        &outputs,
+        json!({
+            "documents": data.bags.len(), "vocabulary": model.about.vocabulary.len(), "topics": args.topics,
+            "fit": model.about.fit,
+        }),
+    );
     Ok(())
 }
 
@@ -234,28 +231,21 @@ pub(crate) fn embed(args: &EmbedArgs, model: &AnyModel) -> Result<(), Failure> {
 }
 
 fn embed_any<T: Stored>(args: &EmbedArgs, model: &Model<T>) -> Result<(), Failure> {
-    let outputs: Vec<_> = args.output.iter().map(std::path::PathBuf::as_path).collect();
-    let input = Input {
-        path: Some(&args.path),
-        read: &args.read,
-        scaling: model.scaling,
-        outputs: &outputs,
-        entries: true,
-        stream: false,
-        block_entries: BLOCK_ENTRIES,
-        sample: None,
-    };
-    let corpus = input.count::<T>(&model.vocabulary, &model.text, &Report::new(true, false))?;
-    let means = topics(args, model, &corpus)?;
-    let table = |out: &mut dyn Write| write(out, model.harmonium.shape().topics(), &corpus, &means);
-    match &args.output {
-        Some(output) => write_atomically(output, table)?,
-        None => table(&mut io::BufWriter::new(io::stdout().lock())).map_err(Failure::output)?,
-    }
-    if !args.quiet {
-        eprintln!("embedded  {} documents, {} with known words", corpus.entries.len(), corpus.placed);
-    }
-    Ok(())
+    let corpus = documents::<T>(args, &model.about)?;
+    let (means, known) = (topics(args, model, &corpus)?, known(&corpus)?);
+    finish(args, &corpus, known.iter().sum(), |out| {
+        write(out, model.harmonium.shape().topics(), (&corpus, &known), &means)
+    })
+}
+
+/// Tokens of the vocabulary in each document.
+fn known<T: Stored>(corpus: &Corpus<T>) -> Result<Vec<f64>, Failure> {
+    let mut known = Vec::with_capacity(corpus.entries.len());
+    corpus.bags.each(false, |_, block| {
+        known.extend((0..block.len()).map(|bag| block.total(bag)));
+        Ok::<_, Failure>(())
+    })?;
+    Ok(known)
 }
 
 /// Expected topics `[document][topic]`: given words, and where they are named features too.
@@ -290,30 +280,19 @@ fn topics<T: Stored>(args: &EmbedArgs, model: &Model<T>, corpus: &Corpus<T>) -> 
     Ok(means)
 }
 
-fn write<T: Stored>(out: &mut dyn Write, topics: usize, corpus: &Corpus<T>, means: &[T]) -> io::Result<()> {
+fn write<T: Stored>(
+    out: &mut dyn Write,
+    topics: usize,
+    (corpus, known): (&Corpus<T>, &[f64]),
+    means: &[T],
+) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
-    let mut names = ["id", "title", "label", "tokens", "known_tokens"].map(str::to_owned).to_vec();
+    let mut names = Entry::COLUMNS.map(str::to_owned).to_vec();
     names.extend((0..topics).map(|topic| format!("h{topic}")));
     csv.write_record(&names)?;
-    let mut known: Vec<f64> = Vec::with_capacity(corpus.entries.len());
-    corpus
-        .bags
-        .each(false, |_, block| {
-            known.extend((0..block.len()).map(|bag| block.total(bag)));
-            Ok::<_, Failure>(())
-        })
-        .map_err(|error| io::Error::other(error.to_string()))?;
-    for (bag, ((entry, known), h)) in
-        corpus.entries.iter().zip(known).zip(means.chunks_exact(topics)).enumerate()
-    {
-        let label = corpus.labels.name(bag).unwrap_or_default();
-        let mut fields = vec![
-            entry.id.clone(),
-            entry.title.clone(),
-            label.to_owned(),
-            entry.tokens.to_string(),
-            known.to_string(),
-        ];
+    let rows = corpus.entries.iter().zip(known).zip(means.chunks_exact(topics));
+    for (bag, ((entry, known), h)) in rows.enumerate() {
+        let mut fields = entry.fields(corpus.labels.name(bag).unwrap_or_default(), *known).to_vec();
         fields.extend(h.iter().map(|h| format!("{:.6}", wide(h))));
         csv.write_record(&fields)?;
     }
@@ -343,7 +322,7 @@ fn info_any<T: Stored>(args: &InfoArgs, model: &Model<T>, precision: &str) -> Re
     };
     let topics: Vec<_> = (0..shape.topics())
         .map(|topic| {
-            let words = of_topic(model.harmonium.w(), &model.vocabulary, topic);
+            let words = of_topic(model.harmonium.w(), &model.about.vocabulary, topic);
             (words, of_topic(model.harmonium.u(), names, topic))
         })
         .collect();
@@ -356,21 +335,22 @@ fn info_any<T: Stored>(args: &InfoArgs, model: &Model<T>, precision: &str) -> Re
             })
             .collect();
         let object = json!({
-            "title": model.title, "model": model.law.name(), "precision": precision,
-            "vocabulary": model.vocabulary.len(), "features": names, "fit": model.fit, "topics": topics,
+            "title": model.about.title, "model": model.law.name(), "precision": precision,
+            "vocabulary": model.about.vocabulary.len(), "features": names, "fit": model.about.fit, "topics": topics,
         });
         writeln!(out, "{object}")
     } else {
-        let mut text = format!("{}\n\n", model.title);
+        let mut text = format!("{}\n\n", model.about.title);
         let mut line = |name: &str, value: &str| text.push_str(&format!("{name:<16} {value}\n"));
         line("model", model.law.name());
         line("topics", &shape.topics().to_string());
-        line("vocabulary", &format!("{} words", thousands(model.vocabulary.len())));
+        line("vocabulary", &format!("{} words", thousands(model.about.vocabulary.len())));
         if !names.is_empty() {
             line("features", &names.join(", "));
         }
         line("precision", precision);
-        for (name, value) in model.fit.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null())
+        for (name, value) in
+            model.about.fit.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null())
         {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             line(&name.replace('_', " "), &value);

@@ -3,8 +3,6 @@
 use countgrid_em::Tables;
 use countgrid_harmonium::Harmonium;
 use countgrid_io::{ModelFile, NamedTable, TableData};
-use countgrid_text::TextOptions;
-use serde_json::Value;
 
 use super::{
     features::Standard,
@@ -12,8 +10,7 @@ use super::{
 };
 use crate::{
     memory::zeros,
-    model::{Stored, numbers_from_json, numbers_to_json, text_from_json, text_to_json},
-    scaling::Scaling,
+    model::{About, Stored},
 };
 
 /// What the metadata of a file calls it.
@@ -21,16 +18,11 @@ const KIND: &str = "harmonium";
 
 /// A harmonium with what is needed to place documents.
 pub(crate) struct Model<T> {
-    pub(crate) title: String,
+    pub(crate) about: About,
     pub(crate) law: Law,
     pub(crate) harmonium: Trained<T>,
-    pub(crate) vocabulary: Vec<String>,
-    pub(crate) text: TextOptions,
-    pub(crate) scaling: Scaling,
     /// Of the features of a dual wing.
     pub(crate) standard: Option<Standard>,
-    /// The data and how it was fitted, to be shown.
-    pub(crate) fit: Value,
 }
 
 /// A harmonium as a file has it.
@@ -69,38 +61,21 @@ impl<T: Stored> Model<T> {
             }
             file.set_strings("features", &standard.names);
         }
-        let texts = [
-            ("kind", KIND.to_owned()),
-            ("version", env!("CARGO_PKG_VERSION").to_owned()),
-            ("law", self.law.name().to_owned()),
-            ("title", self.title.clone()),
-            ("text", text_to_json(&self.text).to_string()),
-            ("numbers", numbers_to_json(&self.scaling).to_string()),
-            ("fit", self.fit.to_string()),
-        ];
-        file.metadata.extend(texts.map(|(key, text)| (key.to_owned(), text)));
-        file.set_strings("vocabulary", &self.vocabulary);
+        self.about.write(KIND, &mut file);
+        file.metadata.insert("law".to_owned(), self.law.name().to_owned());
         file
     }
 
     fn of(file: &mut ModelFile) -> Result<Self, String> {
-        let text = |key: &str| file.metadata.get(key).ok_or_else(|| format!("it has no text `{key}`"));
-        let json = |key: &str| {
-            let value = serde_json::from_str::<Value>(text(key)?);
-            value.map_err(|error| format!("its text `{key}` is not JSON: {error}"))
-        };
         let law = [Law::Words, Law::RateAdapting, Law::DualWing];
-        let name = text("law")?;
+        let name = file.metadata.get("law").ok_or("it has no text `law`")?;
         let law = law.into_iter().find(|law| law.name() == name);
         let law = law.ok_or_else(|| format!("its text `law` is `{name}`"))?;
-        let vocabulary =
-            file.strings("vocabulary").ok_or("its text `vocabulary` is not a JSON array of words")?;
-        let options = text_from_json(&json("text")?).ok_or("its text `text` lacks text options")?;
-        let scaling = numbers_from_json(&json("numbers")?).ok_or("its text `numbers` is no scale")?;
-        let (title, fit) = (text("title")?.clone(), json("fit")?);
+        let about = About::of(file)?;
+        let words = about.vocabulary.len();
         let names = file.strings("features").unwrap_or_default();
         let topics = match file.table("w").map(|w| w.shape.as_slice()) {
-            Some(&[words, topics]) if words == vocabulary.len() => topics,
+            Some(&[rows, topics]) if rows == words => topics,
             _ => return Err("its table `w` is not [words of the vocabulary, topics]".to_owned()),
         };
         let mut take = |name: &str| {
@@ -127,11 +102,11 @@ impl<T: Stored> Model<T> {
             _ => None,
         };
         let features = standard.as_ref().map_or(0, |standard| standard.names.len());
-        let shape = law.shape(vocabulary.len(), topics, features).map_err(|error| error.to_string())?;
+        let shape = law.shape(words, topics, features).map_err(|error| error.to_string())?;
         let scratch = |error: crate::failure::Failure| error.to_string();
         let mut model = zeros::<T>(shape.model_len()).map_err(scratch)?;
         let mut rest = model.as_mut_slice();
-        for (name, len) in tables(law, vocabulary.len(), topics, features) {
+        for (name, len) in tables(law, words, topics, features) {
             let own = take(name).map(T::take).filter(|own| own.len() == len);
             let own =
                 own.ok_or_else(|| format!("its table `{name}` is not of {len} numbers like the others"))?;
@@ -141,7 +116,7 @@ impl<T: Stored> Model<T> {
         }
         let mut precision = zeros(shape.precision_len()).map_err(scratch)?;
         let harmonium = Harmonium::new(shape, model, &mut precision).map_err(|error| error.to_string())?;
-        Ok(Self { title, law, harmonium, vocabulary, text: options, scaling, standard, fit })
+        Ok(Self { about, law, harmonium, standard })
     }
 }
 

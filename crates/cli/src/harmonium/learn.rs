@@ -129,15 +129,8 @@ pub(crate) fn refused(error: HarmoniumError) -> Failure {
 /// Counts as the words of a harmonium can have them: no more than there are trials, unless they are Poisson.
 pub(crate) fn prepared<T: Stored>(bags: &Store<T>, law: Law, trials: u32) -> Result<CsrBuf<T>, Failure> {
     let most = if law == Law::RateAdapting { T::infinity() } else { T::from_f64(f64::from(trials)) };
-    let mut all = CsrBuf::new(bags.features()).map_err(foreign)?;
-    bags.each(false, |_, block| {
-        (0..block.len()).try_for_each(|bag| {
-            let presence = law != Law::RateAdapting && trials == 1;
-            let count = |count: T| if presence { T::one() } else { count.min(most) };
-            all.push_bag(block.entries(bag).map(|(word, x)| (word, count(x)))).map_err(foreign)
-        })
-    })?;
-    Ok(all)
+    let presence = law != Law::RateAdapting && trials == 1;
+    bags.gathered(|count| if presence { T::one() } else { count.min(most) })
 }
 
 /// Learns a harmonium; `interrupt` ends it early with what there is.

@@ -12,10 +12,10 @@ use super::{latent::Latent, name};
 use crate::{
     args::{Exposure, GridArgs},
     failure::Failure,
+    fit::{some_tokens, why},
     interrupt::Interrupt,
     model::Stored,
     report::{Report, Step},
-    store::{Store, foreign},
 };
 
 /// The parameters, with memory of their own.
@@ -49,21 +49,8 @@ pub(crate) struct Ending {
 impl Ending {
     /// Why it ended, in a word.
     pub(crate) fn why(&self) -> &'static str {
-        match self.end {
-            End::Converged => "converged",
-            End::Limit => "iterations used up",
-            End::Stopped => "stopped",
-        }
+        why(self.end)
     }
-}
-
-/// All bags in one piece: a fit begins with the principal components of all.
-pub(crate) fn gathered<T: Stored>(bags: &Store<T>) -> Result<CsrBuf<T>, Failure> {
-    let mut all = CsrBuf::new(bags.features()).map_err(foreign)?;
-    bags.each(false, |_, block| {
-        (0..block.len()).try_for_each(|bag| all.push_bag(block.entries(bag)).map_err(foreign))
-    })?;
-    Ok(all)
 }
 
 /// Fits a map with the given law to bags of so many tokens.
@@ -76,14 +63,7 @@ pub(crate) fn fit<T: Stored>(
     args: &GridArgs,
     (report, interrupt): (&Report, &Interrupt),
 ) -> Result<Fitted<T>, Failure> {
-    if !(tokens > 0.0 && tokens.is_finite()) {
-        return Err(Failure::new(
-            format_args!(
-                "the counts add up to {tokens}; a fit needs some tokens, and a finite number of them"
-            ),
-            "take documents that have words of the vocabulary",
-        ));
-    }
+    some_tokens(tokens)?;
     let bags = bags.as_view();
     let (basis, points) = (latent.functions()?, latent.points.len() / 2);
     let exposed = exposure == Exposure::Length;

@@ -6,29 +6,16 @@ use countgrid_em::TablesExt;
 use countgrid_gtm::{Gtm, Law, Priors, Shape};
 use countgrid_io::{ModelFile, NamedTable, TableData};
 use countgrid_math::Real;
-use countgrid_text::TextOptions;
 use serde_json::{Value, json};
 
 use super::{fit::Parameters, latent::Latent};
 use crate::{
     failure::Failure,
-    model::{Stored, common_texts, common_texts_of},
-    scaling::Scaling,
+    model::{About, Stored, json_of},
 };
 
 /// What the metadata of a file calls it.
 pub(crate) const KIND: &str = "topographic map";
-
-/// What a map is apart from its numbers.
-#[derive(Clone, Debug)]
-pub(crate) struct About {
-    pub(crate) title: String,
-    pub(crate) vocabulary: Vec<String>,
-    pub(crate) text: TextOptions,
-    pub(crate) scaling: Scaling,
-    /// The data and how it was fitted, to be shown.
-    pub(crate) fit: Value,
-}
 
 /// A map.
 #[derive(Debug)]
@@ -57,13 +44,12 @@ pub(crate) fn to_file<T: Stored>(about: &About, latent: &Latent<T>, map: &Parame
         push(table.name, table.rows, table.columns, elements);
     }
     push("centres", 2, latent.centres.len() / 2, &latent.centres);
-    file.metadata = common_texts(KIND, &about.title, &about.text, &about.scaling, &about.fit);
+    about.write(KIND, &mut file);
     let shape = map.shape();
     let mut own = latent.to_json();
     own["law"] = shape.law().name().into();
     own["general"] = shape.is_general().into();
     file.metadata.insert("map".to_owned(), own.to_string());
-    file.set_strings("vocabulary", &about.vocabulary);
     file
 }
 
@@ -86,12 +72,8 @@ pub(crate) fn from_file(file: ModelFile, path: &Path) -> Result<AnyModel, Failur
 }
 
 fn read<T: Stored>(mut file: ModelFile) -> Result<Model<T>, String> {
-    let (title, text, scaling, fit) = common_texts_of(&file)?;
-    let vocabulary =
-        file.strings("vocabulary").ok_or("its text `vocabulary` is not a JSON array of words")?;
-    let own = file.metadata.get("map").ok_or("it has no text `map`")?;
-    let own: Value =
-        serde_json::from_str(own).map_err(|error| format!("its text `map` is not JSON: {error}"))?;
+    let about = About::of(&file)?;
+    let own = json_of(&file, "map")?;
     let law = own.get("law").and_then(Value::as_str).and_then(Law::from_name);
     let law = law.ok_or("its text `map` names no law of counts")?;
     let general = own.get("general").and_then(Value::as_bool).unwrap_or(false);
@@ -108,7 +90,8 @@ fn read<T: Stored>(mut file: ModelFile) -> Result<Model<T>, String> {
     if latent.functions().map_err(refused)?.columns() != columns {
         return Err("its tables `centres` and `basis` do not go together".to_owned());
     }
-    let shape = Shape::new(law, count, 2, columns, vocabulary.len()).map_err(refused)?.on(latent.space());
+    let shape =
+        Shape::new(law, count, 2, columns, about.vocabulary.len()).map_err(refused)?.on(latent.space());
     let shape = if general { shape.general() } else { shape };
     let mut map = Gtm::allocate(shape, &latent.points, &basis, Priors::default()).map_err(refused)?;
     for name in ["weight_precision", "inflation_prior", "mixing", "precision", "weights", "inflation"] {
@@ -120,7 +103,7 @@ fn read<T: Stored>(mut file: ModelFile) -> Result<Model<T>, String> {
     if reference > T::zero() {
         map.set_reference(reference).map_err(refused)?;
     }
-    Ok(Model { about: About { title, vocabulary, text, scaling, fit }, latent, map })
+    Ok(Model { about, latent, map })
 }
 
 /// For `countgrid info`.

@@ -147,28 +147,11 @@ pub(crate) fn separation(
 /// The places as CSV. A document without a known word has none.
 pub(crate) fn write<T>(out: &mut dyn Write, corpus: &Corpus<T>, places: &[Place]) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
-    csv.write_record([
-        "id",
-        "title",
-        "label",
-        "tokens",
-        "known_tokens",
-        "mean0",
-        "mean1",
-        "mode0",
-        "mode1",
-        "probability",
-        "log_likelihood",
-    ])?;
-    for (n, (Entry { id, title, tokens, .. }, place)) in corpus.entries.iter().zip(places).enumerate() {
+    let own = ["mean0", "mean1", "mode0", "mode1", "probability", "log_likelihood"];
+    csv.write_record(Entry::COLUMNS.iter().chain(&own))?;
+    for (n, (entry, place)) in corpus.entries.iter().zip(places).enumerate() {
         let label = corpus.labels.name(n).unwrap_or_default();
-        let mut fields = vec![
-            id.clone(),
-            title.clone(),
-            label.to_owned(),
-            tokens.to_string(),
-            place.known_tokens.to_string(),
-        ];
+        let mut fields = entry.fields(label, place.known_tokens).to_vec();
         let numbers = [place.mean, place.mode, [place.probability, place.log_likelihood]].concat();
         fields.extend(numbers.iter().map(|x| if place.known() { format!("{x:.6}") } else { String::new() }));
         csv.write_record(&fields)?;
