@@ -443,7 +443,8 @@ pub(crate) struct EvaluationArgs {
     /// Labels are numbers, told by the mean of those around on one grid; how they correlate with the true ones is reported
     #[arg(long)]
     pub(crate) numeric: bool,
-    /// Values of an option to choose among, such as --try grid=8x8,16x16; with several all combinations
+    /// Values of an option to choose among, such as --try grid=8x8,16x16, or each with a window of its own, --try
+    /// grid=64/4,16x16/4x4; with several all combinations
     #[arg(long = "try", value_name = "OPTION=VALUE,...")]
     pub(crate) tries: Vec<String>,
     /// Folds of a training part by which crossval chooses
@@ -478,10 +479,11 @@ impl EvaluationArgs {
             return known && self.classifier != Classifier::Svm;
         }
         let of_model = match kind {
-            Features::Spread => matches!(self.model, ModelKind::Grid | ModelKind::Mixture),
+            Features::Spread | Features::FessSources => {
+                matches!(self.model, ModelKind::Grid | ModelKind::Mixture)
+            }
             Features::Posterior | Features::FessWords => self.model != ModelKind::Hmm,
-            Features::Fisher | Features::Top => matches!(self.model, ModelKind::Hmm | ModelKind::Lda),
-            Features::Fess | Features::Nfess => true,
+            Features::Fess | Features::Nfess | Features::Fisher | Features::Top => true,
             Features::Samples => false,
         };
         of_model && (positive || self.classifier != Classifier::Svm)
@@ -542,7 +544,7 @@ impl EvaluationArgs {
                     self.classifier.name(),
                     self.features.map_or_else(String::new, |kind| format!(" --features {}", kind.name()))
                 ),
-                "spread are of grids and mixtures, posterior and fess-words of all but hmm, fisher and top of hmm and lda, samples of harmonium and rap by --method langevin, which with lsi have posterior besides and no others; --classifier svm takes spread or posterior that are proportions",
+                "spread and fess-sources are of grids and mixtures, posterior and fess-words of all but hmm, samples of harmonium and rap by --method langevin, which with lsi have posterior besides and no others; --classifier svm takes spread or posterior that are proportions",
             ),
             Self { one_model: true, features: Some(Features::Top), .. } => refuse(
                 "--features top are of two models, and --one-model asks for one".into(),
@@ -635,17 +637,22 @@ pub(crate) enum Features {
     /// The terms of the free energy by word (in lda those of words by topic and word); of a model for each label, side by
     /// side
     FessWords,
-    /// The gradient of the log-likelihood in the logarithms of the parameters; of a model for each label (hmm,
-    /// lda)
+    /// The terms of the free energy of a grid or mixture by the cell that each word comes from; of a model for each label,
+    /// side by side
+    FessSources,
+    /// The gradient of the log-likelihood in the logarithms of the parameters; of a model for each label
     Fisher,
-    /// The log-odds of two labels and their gradient in the same, of a model for each of the two (hmm, lda)
+    /// The log-odds of two labels and their gradient in the same, of a model for each of the two
     Top,
 }
 
 impl Features {
     /// Whether there is a model for each class.
     pub(crate) fn of_each_class(self) -> bool {
-        matches!(self, Self::Fess | Self::Nfess | Self::FessWords | Self::Fisher | Self::Top)
+        matches!(
+            self,
+            Self::Fess | Self::Nfess | Self::FessWords | Self::FessSources | Self::Fisher | Self::Top
+        )
     }
 }
 

@@ -167,6 +167,12 @@ fn a_sweep_is_a_table_and_a_picture_and_goes_on_where_it_was() {
     let rows = table(&read("results.csv"));
     assert_eq!(rows.iter().map(|row| row["capacity"].as_str()).collect::<Vec<_>>(), ["1.0", "4.0"]);
     assert!(read("accuracy.svg").contains("2 axes"));
+    // Grids of another number of axes have windows of their own.
+    sweep("grid=4x4,6/3,4x4x4/2x2x1");
+    let rows = table(&read("results.csv"));
+    let told: Vec<_> = rows.iter().map(|row| (row["axes"].as_str(), row["capacity"].as_str())).collect();
+    assert_eq!(told, [("2", "4.0"), ("1", "2.0"), ("3", "16.0")]);
+    assert!(read("accuracy.svg").contains("1 axis") && read("accuracy.svg").contains("3 axes"));
     assert!(fs::read(folder.path().join("out/accuracy.png")).unwrap().starts_with(b"\x89PNG"));
     // Another protocol is not mixed in.
     let other = ["sweep", "made.csv", "--folds", "4", "--try", "grid=2x2", "--window", "2x2", "-o", "out"];
@@ -228,6 +234,18 @@ fn every_model_tells_topics_apart() {
         &["--model", "lda", "--topics", "3", "--features", "fess-words", "--classifier", "svm-linear"],
         &["--model", "mixture", "--topics", "3", "--classifier", "generative"],
         &["--model", "mixture", "--topics", "2", "--classifier", "svm-linear"],
+        &["--model", "mixture", "--topics", "2", "--classifier", "svm-linear", "--features", "fess-sources"],
+        &["--grid", "6x6", "--window", "2x2", "--classifier", "svm-linear", "--features", "fisher"],
+        &[
+            "--grid",
+            "6x6",
+            "--window",
+            "2x2",
+            "--try",
+            "features=fess-words,fess-sources",
+            "--classifier",
+            "svm-linear",
+        ],
     ] {
         let said = last(folder.path(), &[args, &["--folds", "3"]].concat());
         let accuracy = said["accuracy"].as_f64().unwrap();
@@ -278,9 +296,9 @@ fn models_without_the_features_are_refused() {
         &["--model", "lda", "--classifier", "nearest"],
         &["--model", "lda", "--classifier", "svm"],
         &["--model", "hmm", "--classifier", "svm-rbf", "--features", "posterior"],
-        &["--classifier", "svm-rbf", "--features", "fisher"],
-        &["--classifier", "svm-rbf", "--features", "top"],
-        &["--model", "lda", "--classifier", "svm-rbf", "--features", "top"], // three labels
+        &["--model", "lda", "--classifier", "svm-rbf", "--features", "fess-sources"],
+        &["--classifier", "svm-rbf", "--features", "top"], // three labels
+        &["--model", "lda", "--classifier", "svm-rbf", "--features", "top"],
         &["--model", "lda", "--classifier", "svm-rbf", "--features", "top", "--one-model"],
         &["--classifier", "svm", "--features", "fess"],
         &["--model", "lda", "--topics", "0"],

@@ -1,7 +1,7 @@
 //! The variational free energy of a bag, term by term.
 
 use countgrid_counts::{Bag, Bags, Count};
-use countgrid_em::FreeEnergy;
+use countgrid_em::{Distributions, ExpectedCounts, FreeEnergy, Table, Tables};
 use countgrid_math::{Real, ln};
 use countgrid_prefix::Way;
 
@@ -220,6 +220,23 @@ impl<'a, T: Real, G: AsRef<[T]>, L: AsRef<[T]>, const D: usize> Sources<'a, T, G
         Ok(-log_evidence)
     }
 
+    /// Expected tokens of one feature from every cell, `n_iz = pi_iz / V · S'(q c / h)_i`.
+    ///
+    /// `scratch`: at least three planes, of which one is [`Shape::plane_scratch_len`](crate::Shape::plane_scratch_len).
+    fn tokens(&self, z: usize, c: T, q: &[T], tokens: &mut [T], scratch: &mut [T]) {
+        let (shape, pi) = (self.grid.shape(), self.grid.plane(z));
+        let (shares, rest) = scratch.split_at_mut(q.len());
+        window_means(shape, pi, shares, rest);
+        for (share, &q) in shares.iter_mut().zip(q) {
+            *share = if *share >= T::FLOOR { q * c / *share } else { T::zero() };
+        }
+        sum_windows(shape.windows(), Way::Spread, shares, tokens, rest);
+        let volume = T::from_f64(shape.windows().volume() as f64);
+        for (n, &pi) in tokens.iter_mut().zip(pi) {
+            *n = if pi > T::zero() { pi / volume * *n } else { T::zero() };
+        }
+    }
+
     /// Adds one feature's `Σ_k q_k c_z r_ikz log r_ikz` and `-n_iz log pi_iz` of every cell, and its `c_z log V`.
     ///
     /// `Σ_k q_k c r_ik log r_ik = n_i log pi_i - pi_i / V · S'(q c / h · log(V h))_i` with `n_i = pi_i / V · S'(q c / h)_i`.
@@ -259,6 +276,51 @@ impl<'a, T: Real, G: AsRef<[T]>, L: AsRef<[T]>, const D: usize> Sources<'a, T, G
             *of_tokens += -cost;
         }
         add(counts, 2 * cells, constant * ln(volume) + unknown);
+    }
+}
+
+/// The tables are the grid's.
+impl<T: Real, G: AsRef<[T]>, L: AsRef<[T]>, const D: usize> Tables for Sources<'_, T, G, L, D> {
+    type Scalar = T;
+
+    fn layout(&self) -> &[Table] {
+        self.grid.layout()
+    }
+
+    fn buffer(&self) -> &[T] {
+        self.grid.buffer()
+    }
+}
+
+/// `n_iz` for `pi`, and `q` for the prior: by these the derivative of `log p(c)` is `n_iz / pi_iz` and `q_k / p_k`.
+///
+/// # Source
+/// Jojic & Perina 2011, Eq. 7: the sums of its M-step, of one bag.
+impl<T: Real, G: AsRef<[T]>, L: AsRef<[T]>, C: Count, const D: usize> ExpectedCounts<Bag<'_, C>>
+    for Sources<'_, T, G, L, D>
+{
+    type Error = GridError;
+    const DISTRIBUTIONS: &'static [Distributions] = &[Distributions::Columns, Distributions::Rows];
+
+    fn counts_scratch_len(&self, _: &Bag<'_, C>) -> usize {
+        self.scratch()
+    }
+
+    fn expected_counts(&self, bag: &Bag<'_, C>, counts: &mut [T], scratch: &mut [T]) -> Result<T, GridError> {
+        let (cells, prior) = (self.grid.shape().cells(), self.grid.prior());
+        same_length("counts", self.grid.shape().grid_len(), counts.len())?;
+        long_enough("scratch", self.scratch(), scratch.len())?;
+        let (q, scratch) = scratch.split_at_mut(cells);
+        let log_evidence = self.histograms.posterior(bag, 0, q, scratch)?;
+        counts.fill(T::zero());
+        for (z, c) in bag.entries(0) {
+            if let Some(tokens) = counts.chunks_exact_mut(cells).nth(z) {
+                self.tokens(z, c.to_real(), q, tokens, scratch);
+            }
+        }
+        let of_prior = counts.iter_mut().rev().zip(q.iter().zip(prior).rev());
+        of_prior.for_each(|(count, (&q, &p))| *count = if p > T::zero() { q } else { T::zero() });
+        Ok(log_evidence)
     }
 }
 

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Problem, problem};
 use countgrid_counts::{Bag, Dense};
-use countgrid_em::FreeEnergy;
+use countgrid_em::{ExpectedCounts, FreeEnergy, Tables};
 use countgrid_grid::{Grid, GridError, Grouping, LogHistograms, Options, Sources, Terms};
 use proptest::prelude::*;
 
@@ -99,6 +99,66 @@ proptest! {
     }
 }
 
+/// Expected counts `[feature][cell]`, then those of the prior, and the log evidence of one bag under tables like a grid's.
+fn expected(problem: &Problem<2>, bag: &[f64]) -> (Vec<f64>, f64) {
+    let learner = problem.learner::<f64>(Options::default());
+    let model = Sources::new(learner.grid(), learner.histograms()).unwrap();
+    let words: Vec<u32> = (0..problem.features as u32).filter(|&z| bag[z as usize] > 0.0).collect();
+    let counts: Vec<f64> = words.iter().map(|&z| bag[z as usize]).collect();
+    let bag = Bag::new(problem.features, &words, &counts).unwrap();
+    let mut expected = vec![f64::NAN; model.buffer().len()];
+    let mut scratch = vec![f64::NAN; model.counts_scratch_len(&bag)];
+    let evidence = model.expected_counts(&bag, &mut expected, &mut scratch).unwrap();
+    (expected, evidence)
+}
+
+proptest! {
+    #[test]
+    fn expected_counts_are_what_the_definition_says(problem in problem::<2>(4)) {
+        let (q, evidence) = problem.place(&problem.learner::<f64>(Options::default()));
+        let (h, windows) = (problem.naive_h(), problem.windows());
+        let (cells, volume) = (problem.cells(), windows.volume() as f64);
+        for ((counts, q), evidence) in problem.counts.iter().zip(&q).zip(evidence) {
+            let (found, log_evidence) = expected(&problem, counts);
+            prop_assert_eq!(log_evidence, evidence);
+            let n: f64 = counts.iter().sum();
+            let mut definition = vec![0.0; found.len()];
+            for k in 0..cells {
+                for i in windows.cells_of(k) {
+                    for z in 0..problem.features {
+                        definition[z * cells + i] += q[k] * counts[z] * problem.pi[i][z] / (volume * h[k][z]);
+                    }
+                }
+                definition[problem.features * cells + k] = q[k];
+            }
+            // Sums of at most a window's cells and of all windows, each term at most N and rounded some ten times.
+            let allowed = 10.0 * (cells as f64 + volume) * f64::EPSILON * (1.0 + n);
+            for (found, definition) in found.iter().zip(&definition) {
+                prop_assert!((found - definition).abs() <= allowed, "{} {}", found, definition);
+            }
+        }
+    }
+
+    #[test]
+    fn expected_counts_are_derivatives_of_the_evidence(problem in problem::<2>(3), place in 0..64usize) {
+        let bag = &problem.counts[0];
+        let (counts, _) = expected(&problem, bag);
+        let (cell, z) = (place % problem.cells(), place / problem.cells() % problem.features);
+        // The evidence is as smooth as its logarithms: a step of 1e-4 of the entry leaves an error of the third order,
+        // N (1e-4)² a relative step, and of rounding, ε F / 1e-4.
+        let step = 1e-4;
+        let moved = |factor: f64| {
+            let mut other = problem.clone();
+            other.pi[cell][z] *= factor;
+            expected(&other, bag).1
+        };
+        let n: f64 = bag.iter().sum();
+        let slope = (moved(1.0 + step) - moved(1.0 - step)) / (2.0 * step); // d log p / d ln pi
+        let rounding = 1e2 * f64::EPSILON * (1.0 + 10.0 * n) / step;
+        prop_assert!((slope - counts[z * problem.cells() + cell]).abs() <= n.powi(3) * step * step + rounding);
+    }
+}
+
 #[test]
 fn features_that_no_window_knows_and_empty_bags_have_terms_too() {
     let problem = Problem {
@@ -151,6 +211,13 @@ fn the_contract_takes_bags_and_refuses_what_does_not_fit() {
     let wide = Bag::new(3, &[0], &[2u32]).unwrap();
     let features = GridError::Features { expected: 2, found: 3 };
     assert_eq!(model.free_energy_terms(&wide, &mut found, &mut scratch), Err(features));
+
+    let long = model.buffer().len();
+    let short = model.expected_counts(&bag, &mut vec![0.0; long - 1], &mut scratch);
+    assert_eq!(short, Err(GridError::Length { table: "counts", expected: long, found: long - 1 }));
+    let short = model.expected_counts(&bag, &mut vec![0.0; long], &mut scratch[1..]);
+    assert_eq!(short, Err(GridError::Length { table: "scratch", expected: length, found: length - 1 }));
+    assert_eq!(model.expected_counts(&wide, &mut vec![0.0; long], &mut scratch), Err(features));
 
     let other = Problem { sides: [1], ..problem };
     let shape = other.shape();

@@ -41,6 +41,9 @@ const OPTIONS: [&str; 28] = [
     "passes",
 ];
 
+/// Those that matter only after models were fitted.
+const LATE: [&str; 6] = ["classifier", "features", "gamma", "metric", "neighbours", "penalty"];
+
 /// One choice for every option that is tried.
 #[derive(Debug)]
 pub(crate) struct Candidate {
@@ -51,6 +54,11 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
+    /// The choices that models are fitted by.
+    pub(crate) fn early(&self) -> Vec<&(String, String)> {
+        self.chosen.iter().filter(|(option, _)| !LATE.contains(&option.as_str())).collect()
+    }
+
     /// `grid=12x12 window=4x4`; nothing if nothing was to be chosen.
     pub(crate) fn name(&self) -> String {
         let parts: Vec<_> = self.chosen.iter().map(|(option, value)| format!("{option}={value}")).collect();
@@ -97,7 +105,13 @@ impl Candidate {
         }
         let end = given.iter().position(|word| word == "--").unwrap_or(given.len());
         let mut words = given.to_vec();
-        let added = chosen.iter().flat_map(|(option, value)| [format!("--{option}"), value.clone()]);
+        let added = chosen.iter().flat_map(|(option, value)| match value.split_once('/') {
+            // Windows of its own: those of a grid of one axis have one side, too.
+            Some((grid, window)) if option == "grid" => {
+                vec!["--grid".to_owned(), grid.to_owned(), "--window".to_owned(), window.to_owned()]
+            }
+            _ => vec![format!("--{option}"), value.clone()],
+        });
         words.splice(end..end, added.map(OsString::from));
         let refuse = |problem: String| Failure::new(problem, "mend the values of --try");
         let parsed = Cli::try_parse_from(words).map_err(|error| {

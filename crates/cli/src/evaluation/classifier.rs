@@ -88,7 +88,7 @@ impl<T: Stored> Fold<T> {
 
     /// One grid without labels; the label that is most expected where a document lies.
     fn labels_around(&self, args: &EvaluationArgs, interrupt: &Interrupt) -> Result<Vec<usize>, Failure> {
-        let histograms = fitted(&self.training.bags, args, interrupt)?;
+        let histograms = fitted(&self.training.bags, args, interrupt)?.histograms;
         let label_of = |document: usize| self.labels.get(document).copied();
         let Some(labels) = embed(&histograms, &self.training.bags, self.classes, label_of)? else {
             return Ok(vec![0; self.test.len()]);
@@ -110,7 +110,7 @@ impl<T: Stored> Fold<T> {
         args: &EvaluationArgs,
         interrupt: &Interrupt,
     ) -> Result<Vec<usize>, Failure> {
-        let histograms = fitted(&self.training.bags, args, interrupt)?;
+        let histograms = fitted(&self.training.bags, args, interrupt)?.histograms;
         let torus = *histograms.shape().windows().torus();
         let modes = |bags: &Store<T>| -> Result<Vec<Option<usize>>, Failure> {
             let mut modes = vec![None; bags.len()];
@@ -132,9 +132,25 @@ impl<T: Stored> Fold<T> {
         Ok(modes(&self.test.bags)?.into_iter().map(|mode| label(mode).unwrap_or(0)).collect())
     }
 
+    /// Features of training and test documents, computed once: whoever asks again has the same models.
+    fn rows(
+        &self,
+        kind: Features,
+        args: &EvaluationArgs,
+        interrupt: &Interrupt,
+    ) -> Result<(Rows, Rows), Failure> {
+        let known = self.rows.borrow().iter().find(|(known, _)| *known == kind).map(|(_, rows)| rows.clone());
+        if let Some(rows) = known {
+            return Ok(rows);
+        }
+        let rows = self.rows_anew(kind, args, interrupt)?;
+        self.rows.borrow_mut().push((kind, rows.clone()));
+        Ok(rows)
+    }
+
     /// Features of training and test documents: of one model without labels, or of one for each class side by side
     /// where they are terms of a free energy (Perina et al. 2009, Eq. 7).
-    fn rows(
+    fn rows_anew(
         &self,
         kind: Features,
         args: &EvaluationArgs,

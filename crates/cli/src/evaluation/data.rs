@@ -1,15 +1,15 @@
 //! Labelled bags, and the training and test parts of them.
 
-use std::path::Path;
+use std::{cell::RefCell, path::Path};
 
 use countgrid_counts::{Bags, CsrBuf, SequencesBuf};
 use countgrid_io::BLOCK_ENTRIES;
 use countgrid_text::{Levels, Selection, TextOptions, variances};
 
 use crate::{
-    args::{EvaluationArgs, ModelKind, Select, WordArgs},
+    args::{EvaluationArgs, Features, ModelKind, Select, WordArgs},
     corpus::{Corpus, Input, text_options},
-    evaluation::models::Part,
+    evaluation::{features::Rows, models::Part},
     failure::Failure,
     model::Stored,
     report::Report,
@@ -37,6 +37,8 @@ pub(crate) struct Fold<T> {
     pub(crate) labels: Vec<usize>, // of the training documents, below `classes`
     pub(crate) test: Part<T>,
     pub(crate) classes: usize,
+    /// Features of both parts that were asked for, by models of the same options.
+    pub(crate) rows: RefCell<Vec<(Features, (Rows, Rows))>>,
 }
 
 impl<T: Stored> Data<T> {
@@ -127,6 +129,7 @@ impl<T: Stored> Data<T> {
             labels: training.iter().map(|&item| self.items[item].label).collect(),
             test: part(test)?,
             classes: self.names().len(),
+            rows: RefCell::default(),
         })
     }
 

@@ -2,16 +2,16 @@
 
 use core::fmt;
 
-use countgrid_counts::Bags;
+use countgrid_counts::{Bag, Bags, Csr};
 use countgrid_em::ExpectedCounts;
-use countgrid_grid::{Grouping, Terms};
+use countgrid_grid::{Grouping, Sources, Terms};
 use countgrid_math::Real;
 use countgrid_scores::{Form, Standard, fisher, spread_rows, spread_scratch_len, top};
 
 use crate::{
     args::{EvaluationArgs, Features, ModelKind},
     failure::Failure,
-    fit::{Inference, fit},
+    fit::{Fitted, Inference, fit},
     interrupt::Interrupt,
     layout::{Layout, Sides},
     memory::zeros,
@@ -74,9 +74,9 @@ pub(crate) enum Gradients<'a, M> {
 
 impl<M> Gradients<'_, M> {
     /// Rows of zeros, and scratch for any of the data.
-    pub(crate) fn rows<X>(&self, data: usize, longest: Option<&X>) -> Result<(Rows, Vec<f64>), Failure>
+    pub(crate) fn rows<X>(&self, data: usize, longest: Option<&X>) -> Result<(Rows, Vec<M::Scalar>), Failure>
     where
-        M: ExpectedCounts<X, Scalar = f64>,
+        M: ExpectedCounts<X>,
     {
         let elements = |model: &M| model.buffer().len();
         let scratch = |model: &M| longest.map_or(0, |datum| model.counts_scratch_len(datum));
@@ -90,18 +90,20 @@ impl<M> Gradients<'_, M> {
     }
 
     /// Those of one datum.
-    pub(crate) fn of<X>(&self, datum: &X, row: &mut [f64], scratch: &mut [f64]) -> Result<(), Failure>
+    pub(crate) fn of<X>(&self, datum: &X, row: &mut [f64], scratch: &mut [M::Scalar]) -> Result<(), Failure>
     where
-        M: ExpectedCounts<X, Scalar = f64>,
+        M: ExpectedCounts<X>,
         M::Error: fmt::Display,
     {
+        let mut own = zeros::<M::Scalar>(row.len())?;
         match self {
-            Self::Fisher(model) => fisher(*model, datum, Form::Logit, row, scratch),
+            Self::Fisher(model) => fisher(*model, datum, Form::Logit, &mut own, scratch),
             Self::Top { models: [plus, minus], log_odds } => {
-                top(*plus, *minus, *log_odds, datum, Form::Logit, row, scratch)
+                top(*plus, *minus, Real::from_f64(*log_odds), datum, Form::Logit, &mut own, scratch)
             }
         }
         .map_err(|error| Failure::new(error, "take a --pseudocount above 0"))?;
+        row.iter_mut().zip(own).for_each(|(to, from)| *to = from.to_f64());
         Ok(())
     }
 }
@@ -111,7 +113,7 @@ pub(crate) fn fitted<T: Stored>(
     bags: &Store<T>,
     args: &EvaluationArgs,
     interrupt: &Interrupt,
-) -> Result<Inference<T>, Failure> {
+) -> Result<Fitted<T>, Failure> {
     let (mut tokens, mut placed) = (0.0, 0);
     bags.each(false, |_, block| {
         for bag in 0..block.len() {
@@ -128,12 +130,10 @@ pub(crate) fn fitted<T: Stored>(
         (options.grid, options.window, options.learn_prior) =
             (Some(sides(args.topics)), Some(sides(1)), true);
         let layout = Layout::choose(options.grid.as_ref(), options.window.as_ref(), placed)?;
-        return Ok(
-            fit::<T>(bags, tokens, &layout, &options, &Report::new(true, false), interrupt)?.histograms
-        );
+        return fit::<T>(bags, tokens, &layout, &options, &Report::new(true, false), interrupt);
     }
     let layout = Layout::choose(args.fit.grid.as_ref(), args.fit.window.as_ref(), placed)?;
-    Ok(fit::<T>(bags, tokens, &layout, &args.fit, &Report::new(true, false), interrupt)?.histograms)
+    fit::<T>(bags, tokens, &layout, &args.fit, &Report::new(true, false), interrupt)
 }
 
 /// The free energy `-log p(c)` of each document.
@@ -149,7 +149,7 @@ pub(crate) fn free_energies<T: Stored>(
 /// What a grid says of each document.
 pub(crate) fn features<T: Stored>(
     kind: Features,
-    histograms: &Inference<T>,
+    Fitted { grid, histograms, .. }: &Fitted<T>,
     bags: &Store<T>,
 ) -> Result<Rows, Failure> {
     match kind {
@@ -163,6 +163,19 @@ pub(crate) fn features<T: Stored>(
         }
         Features::Nfess => terms(histograms, bags, Grouping::Location, true),
         Features::FessWords => terms(histograms, bags, Grouping::Feature, false),
+        Features::FessSources => {
+            let sources = Sources::new(grid, histograms)?;
+            let (mut own, mut scratch) = (zeros(sources.terms())?, zeros(sources.scratch())?);
+            each_row(bags, sources.terms(), |block, bag, row| {
+                sources.of(block, bag, &mut own, &mut scratch)?;
+                row.iter_mut().zip(&own).for_each(|(to, from)| *to = Real::to_f64(*from));
+                Ok(())
+            })
+        }
+        Features::Fisher => {
+            let sources = Sources::new(grid, histograms)?;
+            gradients(&Gradients::Fisher(&sources), bags)
+        }
         // Others are refused with the options.
         _ => terms(histograms, bags, Grouping::Location, false),
     }
@@ -185,18 +198,42 @@ fn terms<T: Stored>(
     by_token: bool,
 ) -> Result<Rows, Failure> {
     let model = Terms::new(histograms, grouping);
-    let mut rows = Rows::zeros(bags.len(), model.terms())?;
     let (mut own, mut scratch) = (zeros::<T>(model.terms())?, zeros::<T>(model.scratch())?);
+    each_row(bags, model.terms(), |block, bag, row| {
+        model.of(block, bag, &mut own, &mut scratch)?;
+        let total: f64 = block.total(bag);
+        let length = if by_token && total > 0.0 { total } else { 1.0 };
+        row.iter_mut().zip(&own).for_each(|(to, from)| *to = Real::to_f64(*from) / length);
+        Ok(())
+    })
+}
+
+/// A row of each bag, written by `of`.
+fn each_row<T: Stored>(
+    bags: &Store<T>,
+    columns: usize,
+    mut of: impl FnMut(&Csr<'_, T>, usize, &mut [f64]) -> Result<(), Failure>,
+) -> Result<Rows, Failure> {
+    let mut rows = Rows::zeros(bags.len(), columns)?;
     bags.each(false, |first, block| {
-        for bag in 0..block.len() {
-            model.of(&block, bag, &mut own, &mut scratch)?;
-            let total: f64 = block.total(bag);
-            let length = if by_token && total > 0.0 { total } else { 1.0 };
-            for (to, from) in rows.row_mut(first + bag).iter_mut().zip(&own) {
-                *to = Real::to_f64(*from) / length;
-            }
-        }
-        Ok::<_, Failure>(())
+        (0..block.len()).try_for_each(|bag| of(&block, bag, rows.row_mut(first + bag)))
     })?;
     Ok(rows)
+}
+
+/// Gradients of a model of bags.
+pub(crate) fn gradients<T: Stored, M>(gradients: &Gradients<'_, M>, bags: &Store<T>) -> Result<Rows, Failure>
+where
+    M: for<'b> ExpectedCounts<Bag<'b, T>>,
+    for<'b> <M as ExpectedCounts<Bag<'b, T>>>::Error: fmt::Display,
+{
+    let bug = |error| Failure::new(error, "this is a bug worth a report");
+    let empty = Bag::<T>::new(bags.features(), &[], &[]).map_err(bug)?;
+    let (rows, mut scratch) = gradients.rows(0, Some(&empty))?; // every bag needs the same
+    each_row(bags, rows.columns, |block, bag, row| {
+        let entries = block.entries(bag).map(|(word, count)| (word as u32, count)); // words are fewer than 2³²
+        let (words, counts): (Vec<u32>, Vec<T>) = entries.unzip();
+        let bag = Bag::new(bags.features(), &words, &counts).map_err(bug)?;
+        gradients.of(&bag, row, &mut scratch)
+    })
 }

@@ -1,6 +1,7 @@
 //! Any of the models, fitted to a part of the data.
 
 use countgrid_counts::{Bags, SequencesBuf};
+use countgrid_grid::Sources;
 
 use crate::{
     args::{EvaluationArgs, Features, ModelKind},
@@ -11,7 +12,7 @@ use crate::{
         topics::{self, Topics},
     },
     failure::Failure,
-    fit::Inference,
+    fit::Fitted,
     harmonium::Learned,
     interrupt::Interrupt,
     model::Stored,
@@ -63,7 +64,7 @@ impl<T: Stored> Part<T> {
 
 /// A fitted model.
 pub(crate) enum Model<T> {
-    Grid(Box<Inference<T>>),
+    Grid(Box<Fitted<T>>),
     Topics(Topics),
     Paths(Paths),
     Harmonium(Box<Learned<T>>),
@@ -93,7 +94,7 @@ impl<T: Stored> Model<T> {
     /// The free energy of each document: `-log p` with an exact posterior, else more.
     pub(crate) fn free_energies(&self, part: &Part<T>) -> Result<Vec<f64>, Failure> {
         match self {
-            Self::Grid(model) => features::free_energies(model, &part.bags),
+            Self::Grid(model) => features::free_energies(&model.histograms, &part.bags),
             Self::Topics(model) => topics::free_energies(model, &part.bags),
             Self::Paths(model) => paths::free_energies(model, part.sequences()?),
             // Refused with the options.
@@ -108,7 +109,7 @@ impl<T: Stored> Model<T> {
         match (self, kind) {
             (Self::Grid(model), _) => features::features(kind, model, &part.bags),
             (Self::Topics(model), Features::Fisher) => {
-                topics::gradients(Gradients::Fisher(model), &part.bags)
+                features::gradients(&Gradients::Fisher(model), &part.bags)
             }
             (Self::Topics(model), _) => topics::features(kind, model, &part.bags),
             (Self::Paths(model), Features::Fisher) => {
@@ -124,7 +125,11 @@ impl<T: Stored> Model<T> {
     pub(crate) fn tangents(models: [&Self; 2], log_odds: f64, part: &Part<T>) -> Result<Rows, Failure> {
         match models {
             [Self::Topics(plus), Self::Topics(minus)] => {
-                topics::gradients(Gradients::Top { models: [plus, minus], log_odds }, &part.bags)
+                features::gradients(&Gradients::Top { models: [plus, minus], log_odds }, &part.bags)
+            }
+            [Self::Grid(plus), Self::Grid(minus)] => {
+                let [plus, minus] = [plus, minus].map(|model| Sources::new(&model.grid, &model.histograms));
+                features::gradients(&Gradients::Top { models: [&plus?, &minus?], log_odds }, &part.bags)
             }
             [Self::Paths(plus), Self::Paths(minus)] => {
                 paths::gradients(Gradients::Top { models: [plus, minus], log_odds }, part.sequences()?)

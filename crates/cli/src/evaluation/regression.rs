@@ -123,7 +123,7 @@ fn values_around<T: Stored>(
     args: &EvaluationArgs,
     interrupt: &Interrupt,
 ) -> Result<Vec<f64>, Failure> {
-    let histograms = fitted(&fold.training.bags, args, interrupt)?;
+    let histograms = fitted(&fold.training.bags, args, interrupt)?.histograms;
     let shape = *histograms.shape();
     let length = label_sums_len(&shape, 1).unwrap_or(usize::MAX);
     let mut sums = LabelSums::new(shape, 1, zeros::<f64>(length)?)?;

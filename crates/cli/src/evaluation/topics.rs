@@ -1,6 +1,6 @@
 //! Latent Dirichlet allocation as a model that labels are told with.
 
-use countgrid_counts::{Bag, Bags};
+use countgrid_counts::Bags;
 use countgrid_em::{EmOptions, Restarts, unobserved};
 use countgrid_lda::{
     Concentration, Grouping, Inference, Lda, LdaError, Learner, Options, Shape, Statistics, Terms,
@@ -10,7 +10,7 @@ use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 use crate::{
     args::{EvaluationArgs, Features},
-    evaluation::features::{Gradients, Rows},
+    evaluation::features::Rows,
     failure::Failure,
     model::Stored,
     store::Store,
@@ -102,27 +102,6 @@ pub(crate) fn features<T: Stored>(kind: Features, model: &Topics, bags: &Store<T
             if kind == Features::Nfess && total > 0.0 {
                 row.iter_mut().for_each(|x| *x /= total);
             }
-        }
-        Ok::<_, Failure>(())
-    })?;
-    Ok(rows)
-}
-
-/// Gradients of bounds: in the logarithms of the topics' entries, and in `alpha`.
-pub(crate) fn gradients<T: Stored>(
-    gradients: Gradients<'_, Topics>,
-    bags: &Store<T>,
-) -> Result<Rows, Failure> {
-    let empty = Bag::<T>::new(bags.features(), &[], &[])
-        .map_err(|error| Failure::new(error, "this is a bug worth a report"))?;
-    let (mut rows, mut scratch) = gradients.rows(bags.len(), Some(&empty))?; // every bag needs the same
-    bags.each(false, |first, block| {
-        for place in 0..block.len() {
-            let entries = block.entries(place).map(|(word, count)| (word as u32, count)); // words are fewer than 2³²
-            let (words, counts): (Vec<u32>, Vec<T>) = entries.unzip();
-            let bag = Bag::new(bags.features(), &words, &counts)
-                .map_err(|error| Failure::new(error, "this is a bug worth a report"))?;
-            gradients.of(&bag, rows.row_mut(first + place), &mut scratch)?;
         }
         Ok::<_, Failure>(())
     })?;

@@ -146,13 +146,20 @@ fn choose<T: Stored>(
             (0..training.len()).filter(of).map(|place| training[place]).collect()
         };
         let (test, rest) = (part(true), part(false));
-        for (candidate, right) in candidates.iter().zip(&mut right) {
-            let fold = data.fold(&rest, &test, &candidate.args)?;
-            let found = predict(&fold, &candidate.args, interrupt)?;
-            if interrupt.asked() {
-                return Ok(None);
+        for (place, leader) in candidates.iter().enumerate() {
+            let early = leader.early();
+            if candidates[..place].iter().any(|other| other.early() == early) {
+                continue; // went with that one
             }
-            *right += test.iter().zip(found).filter(|&(&item, found)| all[item] == found).count();
+            let fold = data.fold(&rest, &test, &leader.args)?;
+            let alike = candidates.iter().zip(&mut right).filter(|(other, _)| other.early() == early);
+            for (candidate, right) in alike {
+                let found = predict(&fold, &candidate.args, interrupt)?;
+                if interrupt.asked() {
+                    return Ok(None);
+                }
+                *right += test.iter().zip(found).filter(|&(&item, found)| all[item] == found).count();
+            }
         }
     }
     let most = right.iter().max().copied().unwrap_or(0);
