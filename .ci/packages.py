@@ -1,7 +1,7 @@
 """Questions about the workspace's packages, answered from `cargo metadata` on standard input.
 
-    packages.py bare    one line per crate that promises to do without std and an allocator: its name and
-                        the features that switch models on
+    packages.py bare    the options that select the crates which promise to do without std and an allocator,
+                        with all models of the facade
     packages.py fuzzing the options that select the crates with bodies of fuzz targets, on one line
     packages.py msrv    fails if a package of the workspace, or anything it depends on, asks for a newer
                         compiler than the workspace states
@@ -16,10 +16,11 @@ members = [packages[name] for name in metadata["workspace_members"]]
 
 
 def bare():
+    print("--no-default-features")
     for package in members:
         if "no-std::no-alloc" in package["categories"]:
             models = [name for name, parts in package["features"].items() if f"dep:countgrid-{name}" in parts]
-            print(package["name"], ",".join(models))
+            print(f"--package={package['name']}", *(f"--features={package['name']}/{name}" for name in models))
 
 
 def fuzzing():

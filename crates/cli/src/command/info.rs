@@ -49,6 +49,12 @@ fn show(args: &InfoArgs, about: &Value) -> Result<(), Failure> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::output)
 }
 
+/// How a model was fitted, a line for each thing that there is to say.
+pub(crate) fn fit_lines(fit: &Value) -> String {
+    let things = fit.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+    things.map(|(name, value)| format!("{:<16} {}\n", name.replace('_', " "), plain(value))).collect()
+}
+
 /// A text without its quotes, another value as JSON.
 fn plain(value: &Value) -> String {
     match value {
@@ -92,10 +98,7 @@ fn info<T: Real>(args: &InfoArgs, model: &Model<T>, precision: &str) -> Result<(
             line("labels", &(labels[..labels.len().min(LABELS)].join(", ") + &more));
         }
         line("precision", precision);
-        for (name, value) in about.fit.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null())
-        {
-            line(&name.replace('_', " "), &plain(value));
-        }
+        text.push_str(&fit_lines(&about.fit));
         text.push_str("\nwhat tells most about the windows that start at\n");
         for (at, words) in overview {
             let at = at.iter().map(usize::to_string).collect::<Vec<_>>().join(",");

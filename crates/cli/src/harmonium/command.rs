@@ -19,7 +19,10 @@ use super::{
 };
 use crate::{
     args::{EmbedArgs, FitArgs, InfoArgs, Precision},
-    command::embed::{documents, finish},
+    command::{
+        embed::{documents, finish},
+        info::fit_lines,
+    },
     corpus::{Corpus, Entry, Input, text_options},
     failure::Failure,
     interrupt::Interrupt,
@@ -349,12 +352,7 @@ fn info_any<T: Stored>(args: &InfoArgs, model: &Model<T>, precision: &str) -> Re
             line("features", &names.join(", "));
         }
         line("precision", precision);
-        for (name, value) in
-            model.about.fit.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null())
-        {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            line(&name.replace('_', " "), &value);
-        }
+        text.push_str(&fit_lines(&model.about.fit));
         text.push_str("\ntopics, and what there is more and less of with them\n");
         for (topic, ([more, less], [features, against])) in topics.iter().enumerate() {
             let more = [more.as_slice(), features].concat().join(" ");
