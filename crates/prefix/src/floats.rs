@@ -3,7 +3,8 @@
 use countgrid_math::{Floats, FloatsMut, Kernel, Real, dispatch};
 
 use crate::LengthError;
-use crate::window::{self, Axis, Way};
+use crate::ring::Ring;
+use crate::window::{self, Axis, Runner, Way};
 
 /// [`window_sums`](crate::window_sums) or [`spread_sums`](crate::spread_sums) of floats, with the shape as data: all of
 /// [`axes`](crate::axes), in their order.
@@ -35,36 +36,86 @@ pub fn sums_along<T: Real>(
 ) -> Result<(), LengthError> {
     match (T::floats(table), T::floats_mut(sums), T::floats_mut(scratch)) {
         (Floats::Single(table), FloatsMut::Single(sums), FloatsMut::Single(scratch)) => {
-            single(Sums { axes, way, table, sums, scratch })
+            single(axes, way, table, sums, scratch)
         }
         (Floats::Double(table), FloatsMut::Double(sums), FloatsMut::Double(scratch)) => {
-            double(Sums { axes, way, table, sums, scratch })
+            double(axes, way, table, sums, scratch)
         }
         _ => Err(LengthError::Axes), // cannot be: the three are of one type
     }
 }
 
-fn single(sums: Sums<'_, f32>) -> Result<(), LengthError> {
-    dispatch(sums)
-}
-
-fn double(sums: Sums<'_, f64>) -> Result<(), LengthError> {
-    dispatch(sums)
-}
-
-struct Sums<'a, T> {
-    axes: &'a [Axis],
+// Not generic: compiled here.
+fn single(
+    axes: &[Axis],
     way: Way,
-    table: &'a [T],
+    table: &[f32],
+    sums: &mut [f32],
+    scratch: &mut [f32],
+) -> Result<(), LengthError> {
+    window::along::<Dispatch, f32>(axes, way, table, sums, scratch)
+}
+
+fn double(
+    axes: &[Axis],
+    way: Way,
+    table: &[f64],
+    sums: &mut [f64],
+    scratch: &mut [f64],
+) -> Result<(), LengthError> {
+    window::along::<Dispatch, f64>(axes, way, table, sums, scratch)
+}
+
+/// Compiles the loops of every side by themselves, for every instruction set: in one function for all of them they would
+/// take four times as long to compile.
+struct Dispatch;
+
+impl<T: Real> Runner<T> for Dispatch {
+    #[inline(never)]
+    fn direct<const W: usize, const MIRRORED: bool>(ring: Ring<MIRRORED>, row: &[T], sums: &mut [T]) {
+        dispatch(Direct::<T, W, MIRRORED> { ring, row, sums });
+    }
+
+    #[inline(never)]
+    fn fours<const MIRRORED: bool>(
+        ring: Ring<MIRRORED>,
+        side: usize,
+        row: &[T],
+        sums: &mut [T],
+        scratch: &mut [T],
+    ) {
+        dispatch(Fours { ring, side, row, sums, scratch });
+    }
+}
+
+struct Direct<'a, T, const W: usize, const MIRRORED: bool> {
+    ring: Ring<MIRRORED>,
+    row: &'a [T],
+    sums: &'a mut [T],
+}
+
+impl<T: Real, const W: usize, const MIRRORED: bool> Kernel for Direct<'_, T, W, MIRRORED> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        window::direct::<T, W, MIRRORED>(self.ring, self.row, self.sums);
+    }
+}
+
+struct Fours<'a, T, const MIRRORED: bool> {
+    ring: Ring<MIRRORED>,
+    side: usize,
+    row: &'a [T],
     sums: &'a mut [T],
     scratch: &'a mut [T],
 }
 
-impl<T: Real> Kernel for Sums<'_, T> {
-    type Output = Result<(), LengthError>;
+impl<T: Real, const MIRRORED: bool> Kernel for Fours<'_, T, MIRRORED> {
+    type Output = ();
 
     #[inline(always)]
-    fn run(self) -> Self::Output {
-        window::inlined(self.axes, self.way, self.table, self.sums, self.scratch)
+    fn run(self) {
+        window::fours(self.ring, self.side, self.row, self.sums, self.scratch);
     }
 }

@@ -112,7 +112,7 @@ pub fn window_sums<const D: usize, T: Copy + Zero>(
     sums: &mut [T],
     scratch: &mut [T],
 ) -> Result<(), LengthError> {
-    out_of_line(&axes(windows), Way::Window, table, sums, scratch)
+    along::<Inline, T>(&axes(windows), Way::Window, table, sums, scratch)
 }
 
 /// The adjoint `(S'g)_i = ∑_o g_{i-o}`, `0 ≤ o_d < W_d`, of every row `g` of a `[row][cell]` table.
@@ -129,26 +129,45 @@ pub fn spread_sums<const D: usize, T: Copy + Zero>(
     sums: &mut [T],
     scratch: &mut [T],
 ) -> Result<(), LengthError> {
-    out_of_line(&axes(windows), Way::Spread, table, sums, scratch)
+    along::<Inline, T>(&axes(windows), Way::Spread, table, sums, scratch)
 }
 
-#[inline(never)]
-fn out_of_line<T: Copy + Zero>(
-    axes: &[Axis],
-    way: Way,
-    table: &[T],
-    sums: &mut [T],
-    scratch: &mut [T],
-) -> Result<(), LengthError> {
-    inlined(axes, way, table, sums, scratch)
+/// Who runs the loops along one axis.
+pub(crate) trait Runner<T> {
+    fn direct<const W: usize, const MIRRORED: bool>(ring: Ring<MIRRORED>, row: &[T], sums: &mut [T]);
+    fn fours<const MIRRORED: bool>(
+        ring: Ring<MIRRORED>,
+        side: usize,
+        row: &[T],
+        sums: &mut [T],
+        scratch: &mut [T],
+    );
+}
+
+/// The caller.
+struct Inline;
+
+impl<T: Copy + Zero> Runner<T> for Inline {
+    #[inline(always)]
+    fn direct<const W: usize, const MIRRORED: bool>(ring: Ring<MIRRORED>, row: &[T], sums: &mut [T]) {
+        direct::<T, W, MIRRORED>(ring, row, sums);
+    }
+
+    #[inline(always)]
+    fn fours<const MIRRORED: bool>(
+        ring: Ring<MIRRORED>,
+        side: usize,
+        row: &[T],
+        sums: &mut [T],
+        scratch: &mut [T],
+    ) {
+        fours(ring, side, row, sums, scratch);
+    }
 }
 
 /// [`window_sums`] or [`spread_sums`] with the shape as data.
-///
-/// `#[inline(always)]` down to the loops, so that they are compiled for the instruction set of the calling
-/// function. Every call instantiates them, in both ways and for all sides: keep the calls few.
-#[inline(always)]
-pub(crate) fn inlined<T: Copy + Zero>(
+#[inline(never)]
+pub(crate) fn along<R: Runner<T>, T: Copy + Zero>(
     axes: &[Axis],
     way: Way,
     table: &[T],
@@ -171,15 +190,13 @@ pub(crate) fn inlined<T: Copy + Zero>(
     }
     let found = scratch.len();
     let scratch = scratch.get_mut(..needed).ok_or(LengthError::Scratch { needed, found })?;
-    // Plain loops here and below: a closure, such as that of `for_each`, or the body of `zip` is shared by
-    // all callers when it is not inlined, and compiled for the instruction set of none of them.
     let mut from = 0;
     while from < table.len() {
         let to = from + cells;
         let (Some(row), Some(sums)) = (table.get(from..to), sums.get_mut(from..to)) else { break };
         match way {
-            Way::Window => one_row::<T, false>(axes, row, sums, scratch),
-            Way::Spread => one_row::<T, true>(axes, row, sums, scratch),
+            Way::Window => one_row::<R, T, false>(axes, row, sums, scratch),
+            Way::Spread => one_row::<R, T, true>(axes, row, sums, scratch),
         }
         from = to;
     }
@@ -188,8 +205,7 @@ pub(crate) fn inlined<T: Copy + Zero>(
 
 /// The axes with a side above 1, last axis first. The passes alternate between the first plane of
 /// scratch and the row of sums, so that the last one ends in the sums.
-#[inline(always)]
-fn one_row<T: Copy + Zero, const MIRRORED: bool>(
+fn one_row<R: Runner<T>, T: Copy + Zero, const MIRRORED: bool>(
     axes: &[Axis],
     row: &[T],
     sums: &mut [T],
@@ -207,46 +223,49 @@ fn one_row<T: Copy + Zero, const MIRRORED: bool>(
         pass += 1;
         let ring = Ring::<MIRRORED> { extent: axis.extent, stride: axis.stride };
         let last = (passes - pass) % 2 == 0;
-        // One call for all cases, since all that is below is inlined here.
+        // One call for all cases, since all that is below may be inlined here.
         let (f, out): (&[T], &mut [T]) = match (pass, last) {
             (1, true) => (row, &mut *sums),
             (1, false) => (row, &mut *plane),
             (_, true) => (&*plane, &mut *sums),
             (_, false) => (&*sums, &mut *plane),
         };
-        one_axis(ring, axis.side, f, out, scratch);
+        match axis.side {
+            2 => R::direct::<2, MIRRORED>(ring, f, out),
+            3 => R::direct::<3, MIRRORED>(ring, f, out),
+            4 => R::direct::<4, MIRRORED>(ring, f, out),
+            5 => R::direct::<5, MIRRORED>(ring, f, out),
+            6 => R::direct::<6, MIRRORED>(ring, f, out),
+            7 => R::direct::<7, MIRRORED>(ring, f, out),
+            8 => R::direct::<8, MIRRORED>(ring, f, out),
+            side => R::fours(ring, side, f, out, scratch),
+        }
     }
 }
 
+/// By fours, ring after ring.
+///
+/// `#[inline(always)]` here and below, down to the loops, so that they are compiled for the instruction set of the calling
+/// function, and plain loops: a closure, such as that of `for_each`, or the body of `zip` is shared by all callers when it
+/// is not inlined, and compiled for the instruction set of none of them.
 #[inline(always)]
-fn one_axis<T: Copy + Zero, const MIRRORED: bool>(
+pub(crate) fn fours<T: Copy + Zero, const MIRRORED: bool>(
     ring: Ring<MIRRORED>,
     side: usize,
     row: &[T],
     sums: &mut [T],
     scratch: &mut [T],
 ) {
-    match side {
-        2 => direct::<T, 2, MIRRORED>(ring, row, sums),
-        3 => direct::<T, 3, MIRRORED>(ring, row, sums),
-        4 => direct::<T, 4, MIRRORED>(ring, row, sums),
-        5 => direct::<T, 5, MIRRORED>(ring, row, sums),
-        6 => direct::<T, 6, MIRRORED>(ring, row, sums),
-        7 => direct::<T, 7, MIRRORED>(ring, row, sums),
-        8 => direct::<T, 8, MIRRORED>(ring, row, sums),
-        _ => {
-            let mut from = 0;
-            while let Some((f, sums)) = ring.at(from, row, sums) {
-                long::fours(ring, side, f, sums, scratch);
-                from += f.len();
-            }
-        }
+    let mut from = 0;
+    while let Some((f, sums)) = ring.at(from, row, sums) {
+        long::fours(ring, side, f, sums, scratch);
+        from += f.len();
     }
 }
 
 /// `W` terms, left to right, in one pass.
 #[inline(always)]
-fn direct<T: Copy + Zero, const W: usize, const MIRRORED: bool>(
+pub(crate) fn direct<T: Copy + Zero, const W: usize, const MIRRORED: bool>(
     ring: Ring<MIRRORED>,
     row: &[T],
     sums: &mut [T],
