@@ -232,9 +232,17 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
     }
 
     /// What an E-step on the bags from `first` on reads.
-    pub(crate) fn source<'a, B: Bags>(&'a self, bags: &'a B, first: usize) -> Source<'a, T, B, D> {
+    pub(crate) fn source<'a, B: Bags>(&'a self, bags: &'a B, first: usize) -> Source<'a, T, B> {
         let ((table, references), rows) = (self.packed(), self.shape.features() + 1);
-        Source { tiles: &self.tiles, table, references, rows, bags, first }
+        Source {
+            tiles: self.tiles.count(),
+            bounds: self.tiles.bounds(),
+            table,
+            references,
+            rows,
+            bags,
+            first,
+        }
     }
 
     pub(crate) fn same_features<B: Bags>(&self, bags: &B) -> Result<(), GridError> {

@@ -20,16 +20,16 @@ pub(super) struct Found<'a, T> {
 
 impl<T: Real> Found<'_, T> {
     /// Adds blocks in lists to the sums of each tile.
-    pub(super) fn lists<B: Bags, const D: usize>(self, source: Source<'_, T, B, D>, sums: &mut [T]) {
-        let (tiles, size, mass) = (source.tiles.count(), source.size(), self.mass);
+    pub(super) fn lists<B: Bags>(self, source: Source<'_, T, B>, sums: &mut [T]) {
+        let (tiles, size, mass) = (source.tiles, source.size(), self.mass);
         each(tiles, (Lists::new(self.blocks, self.starts), Rows::new(sums, size)), |_, (part, sums)| {
             dispatch(AddListed { sums: sums.table, source, blocks: part.blocks, mass });
         });
     }
 
     /// Adds blocks of every bag in every tile.
-    pub(super) fn quads<B: Bags, const D: usize>(self, source: Source<'_, T, B, D>, sums: &mut [T]) {
-        let (quads, size, mass) = (source.tiles.count().div_ceil(QUAD), source.size(), self.mass);
+    pub(super) fn quads<B: Bags>(self, source: Source<'_, T, B>, sums: &mut [T]) {
+        let (quads, size, mass) = (source.tiles.div_ceil(QUAD), source.size(), self.mass);
         let blocks = Alike { blocks: self.blocks, size: QUAD * mass.len() };
         let parts = (blocks, Rows::new(sums, QUAD * size));
         if self.spans.is_empty() {
@@ -47,7 +47,7 @@ impl<T: Real> Found<'_, T> {
 }
 
 /// The entries of every feature that belong to a chunk's bags.
-fn find_spans<T: Real, B: Bags, const D: usize>(source: Source<'_, T, B, D>, bags: usize, spans: &mut [T]) {
+fn find_spans<T: Real, B: Bags>(source: Source<'_, T, B>, bags: usize, spans: &mut [T]) {
     each(spans.len() / 2, Rows::new(spans, 2), |feature, span| {
         let (owners, _) = source.bags.column(feature).unwrap_or_default();
         let before = |owners: &[u32], end: usize| owners.partition_point(|&bag| (bag as usize) < end);
@@ -75,14 +75,14 @@ fn add<T: Real, C: Count>(sums: &mut [T], e: &[T], mass: T, entries: impl Iterat
 }
 
 /// Blocks of one tile, bag by bag.
-struct AddListed<'a, T, B, const D: usize> {
+struct AddListed<'a, T, B> {
     sums: &'a mut [T], // [row][lane]
-    source: Source<'a, T, B, D>,
+    source: Source<'a, T, B>,
     blocks: Blocks<'a, T>,
     mass: &'a [T], // [bag]
 }
 
-impl<T: Real, B: Bags, const D: usize> Kernel for AddListed<'_, T, B, D> {
+impl<T: Real, B: Bags> Kernel for AddListed<'_, T, B> {
     type Output = ();
 
     #[inline(always)]
@@ -101,14 +101,14 @@ impl<T: Real, B: Bags, const D: usize> Kernel for AddListed<'_, T, B, D> {
 }
 
 /// Blocks of all bags in a quad, bag by bag.
-struct AddDense<'a, T, B, const D: usize> {
+struct AddDense<'a, T, B> {
     sums: &'a mut [T], // [tile][row][lane]
-    source: Source<'a, T, B, D>,
+    source: Source<'a, T, B>,
     blocks: Blocks<'a, T>,
     mass: &'a [T], // [bag]
 }
 
-impl<T: Real, B: Bags, const D: usize> Kernel for AddDense<'_, T, B, D> {
+impl<T: Real, B: Bags> Kernel for AddDense<'_, T, B> {
     type Output = ();
 
     #[inline(always)]
@@ -131,15 +131,15 @@ impl<T: Real, B: Bags, const D: usize> Kernel for AddDense<'_, T, B, D> {
 
 /// The same feature by feature: an entry of the sums stays in registers while the bags go by, and a feature's few
 /// bags are looked up once for all tiles of the quad.
-struct Gather<'a, T, B, const D: usize> {
+struct Gather<'a, T, B> {
     sums: &'a mut [T], // [tile][row][lane]
-    source: Source<'a, T, B, D>,
+    source: Source<'a, T, B>,
     blocks: Blocks<'a, T>,
     mass: &'a [T],  // [bag]
     spans: &'a [T], // [feature][2]
 }
 
-impl<T: Real, B: Bags, const D: usize> Kernel for Gather<'_, T, B, D> {
+impl<T: Real, B: Bags> Kernel for Gather<'_, T, B> {
     type Output = ();
 
     #[inline(always)]
@@ -167,18 +167,18 @@ impl<T: Real, B: Bags, const D: usize> Kernel for Gather<'_, T, B, D> {
             sums.iter_mut().zip(m.as_ref()).for_each(|(sum, &m)| *sum = m);
         }
         match width {
-            1 => gather::<T, B, D, 1>(sums, source, spans, scores),
-            2 => gather::<T, B, D, 2>(sums, source, spans, scores),
-            3 => gather::<T, B, D, 3>(sums, source, spans, scores),
-            _ => gather::<T, B, D, QUAD>(sums, source, spans, scores),
+            1 => gather::<T, B, 1>(sums, source, spans, scores),
+            2 => gather::<T, B, 2>(sums, source, spans, scores),
+            3 => gather::<T, B, 3>(sums, source, spans, scores),
+            _ => gather::<T, B, QUAD>(sums, source, spans, scores),
         }
     }
 }
 
 #[inline(always)]
-fn gather<T: Real, B: Bags, const D: usize, const N: usize>(
+fn gather<T: Real, B: Bags, const N: usize>(
     sums: &mut [T],
-    source: Source<'_, T, B, D>,
+    source: Source<'_, T, B>,
     spans: &[T],
     q: &[T], // [bag][tile][lane]
 ) {

@@ -26,17 +26,17 @@ impl<T: Real> Candidates<'_, T> {
     /// A tile's bound is the score of the largest entry of each of its rows. Rounding never turns an order around,
     /// and both sums round in the same places, so no score exceeds the bound; and what the bound shows to be below
     /// the cut of any score of the bag, is.
-    pub(super) fn find<B: Bags, const D: usize>(
+    pub(super) fn find<B: Bags>(
         &mut self,
-        source: Source<'_, T, B, D>,
+        source: Source<'_, T, B>,
         heat: Heat<T>,
         capacity: usize,
         starts: &mut [T],
     ) -> (usize, usize) {
         /// Bags whose bounds are compared at a time.
         const STRIPE: usize = 256;
-        let (tiles, bags) = (source.tiles.count(), self.stride);
-        each(source.tiles.bounds(), Rows::new(self.marks, T::LANES * bags), |group, marks| {
+        let (tiles, bags) = (source.tiles, self.stride);
+        each(source.bounds, Rows::new(self.marks, T::LANES * bags), |group, marks| {
             dispatch(Bounds { table: source.tile(tiles + group), source, bags, marks: marks.table });
         });
         let bounds = &*self.marks;
@@ -72,12 +72,7 @@ impl<T: Real> Candidates<'_, T> {
     }
 
     /// Scores the blocks of one tile.
-    pub(super) fn score<B: Bags, const D: usize>(
-        &self,
-        source: Source<'_, T, B, D>,
-        tile: usize,
-        blocks: Blocks<'_, T>,
-    ) {
+    pub(super) fn score<B: Bags>(&self, source: Source<'_, T, B>, tile: usize, blocks: Blocks<'_, T>) {
         let marks = self.marks.chunks_exact(self.stride.max(1)).nth(tile).unwrap_or_default();
         let (tops, top_scores) = (&*self.tops, &*self.top_scores);
         dispatch(ScoreMarked { source, tile, marks, tops, top_scores, blocks });
@@ -85,14 +80,14 @@ impl<T: Real> Candidates<'_, T> {
 }
 
 /// Bounds of the tiles of one group, a lane each, for all bags.
-struct Bounds<'a, T, B, const D: usize> {
+struct Bounds<'a, T, B> {
     table: &'a [T],
-    source: Source<'a, T, B, D>,
+    source: Source<'a, T, B>,
     bags: usize,
     marks: &'a mut [T], // [lane][bag], as many lanes as tiles are left
 }
 
-impl<T: Real, B: Bags, const D: usize> Kernel for Bounds<'_, T, B, D> {
+impl<T: Real, B: Bags> Kernel for Bounds<'_, T, B> {
     type Output = ();
 
     #[inline(always)]
@@ -138,15 +133,15 @@ impl<T: Real> Kernel for Tops<'_, T> {
 }
 
 /// Scores of some bags in their most promising tiles.
-struct TopScores<'a, T, B, const D: usize> {
-    source: Source<'a, T, B, D>,
+struct TopScores<'a, T, B> {
+    source: Source<'a, T, B>,
     tops: &'a [T], // [bag] of the chunk
     first: usize,
     scores: &'a mut [T], // [bag][lane]
     best: &'a mut [T],   // [bag]
 }
 
-impl<T: Real, B: Bags, const D: usize> Kernel for TopScores<'_, T, B, D> {
+impl<T: Real, B: Bags> Kernel for TopScores<'_, T, B> {
     type Output = ();
 
     #[inline(always)]
@@ -185,8 +180,8 @@ impl<T: Real> Kernel for Survivors<'_, T> {
 }
 
 /// Scores of one tile's blocks.
-struct ScoreMarked<'a, T, B, const D: usize> {
-    source: Source<'a, T, B, D>,
+struct ScoreMarked<'a, T, B> {
+    source: Source<'a, T, B>,
     tile: usize,
     marks: &'a [T],      // [bag]
     tops: &'a [T],       // [bag]
@@ -194,7 +189,7 @@ struct ScoreMarked<'a, T, B, const D: usize> {
     blocks: Blocks<'a, T>,
 }
 
-impl<T: Real, B: Bags, const D: usize> Kernel for ScoreMarked<'_, T, B, D> {
+impl<T: Real, B: Bags> Kernel for ScoreMarked<'_, T, B> {
     type Output = ();
 
     #[inline(always)]

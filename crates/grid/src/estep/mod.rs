@@ -29,7 +29,7 @@ use self::{
     running::{Groups, Room},
     score::ScoreQuad,
 };
-use crate::{Cut, parallel::each, tiles::Tiles};
+use crate::{Cut, parallel::each};
 
 pub(crate) use self::score::peak;
 
@@ -74,10 +74,12 @@ pub(crate) struct Placed<T> {
     mass: T,
 }
 
-/// What a chunk reads: a packed table, of `rows` rows a tile, with its references, and the bags from `first` on.
+/// What a chunk reads: a packed table, of `rows` rows a tile, with its references, and the bags from `first` on. It does
+/// not say how many dimensions the grid has, so that what comes of it is compiled once for all of them.
 #[derive(Debug)]
-pub(crate) struct Source<'a, T, B, const D: usize> {
-    pub(crate) tiles: &'a Tiles<D>,
+pub(crate) struct Source<'a, T, B> {
+    pub(crate) tiles: usize,
+    pub(crate) bounds: usize, // tiles of bounds, after the others
     pub(crate) table: &'a [T],
     pub(crate) references: &'a [T], // [feature]
     pub(crate) rows: usize,
@@ -85,14 +87,14 @@ pub(crate) struct Source<'a, T, B, const D: usize> {
     pub(crate) first: usize,
 }
 
-impl<T, B, const D: usize> Clone for Source<'_, T, B, D> {
+impl<T, B> Clone for Source<'_, T, B> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<T, B, const D: usize> Copy for Source<'_, T, B, D> {}
+impl<T, B> Copy for Source<'_, T, B> {}
 
-impl<'a, T: Real, B, const D: usize> Source<'a, T, B, D> {
+impl<'a, T: Real, B> Source<'a, T, B> {
     /// Elements of a tile.
     fn size(&self) -> usize {
         self.rows * T::LANES
@@ -104,7 +106,7 @@ impl<'a, T: Real, B, const D: usize> Source<'a, T, B, D> {
     }
 }
 
-impl<'a, T: Real, B: Bags, const D: usize> Source<'a, T, B, D> {
+impl<'a, T: Real, B: Bags> Source<'a, T, B> {
     /// Counts of a bag of the chunk.
     #[inline(always)]
     fn entries(&self, bag: usize) -> B::Entries<'a> {
@@ -166,16 +168,16 @@ pub(crate) struct Chunk<'a, T> {
 impl<'a, T: Real> Chunk<'a, T> {
     /// Scores the bags from `source.first` on, at most `most` and as many as the scratch holds, and normalises
     /// them. `scratch` holds at least [`scratch_len`]`(1)` elements, `most` is at least 1.
-    pub(crate) fn new<B: Bags, const D: usize>(
-        source: Source<'_, T, B, D>,
+    pub(crate) fn new<B: Bags>(
+        source: Source<'_, T, B>,
         most: usize,
         heat: Heat<T>,
         prune: bool,
         outlook: &mut Outlook,
         scratch: &'a mut [T],
     ) -> Self {
-        let tiles = source.tiles.count();
-        let bounds = source.tiles.bounds();
+        let tiles = source.tiles;
+        let bounds = source.bounds;
         let flat = bounds == 0 || outlook.is_flat(tiles);
         let (mut chunk, seen) = match (flat, prune) {
             (true, _) => Self::with_all(source, most, heat, scratch),
@@ -205,13 +207,13 @@ impl<'a, T: Real> Chunk<'a, T> {
     }
 
     /// Every bag in every tile. This and the next two return the scored chunk and how many blocks it needed room for.
-    fn with_all<B: Bags, const D: usize>(
-        source: Source<'_, T, B, D>,
+    fn with_all<B: Bags>(
+        source: Source<'_, T, B>,
         most: usize,
         heat: Heat<T>,
         mut scratch: &'a mut [T],
     ) -> (Self, usize) {
-        let (tiles, features) = (source.tiles.count(), source.rows - 1);
+        let (tiles, features) = (source.tiles, source.rows - 1);
         // Counts by feature pay if many bags share a reading of them, so not in a small scratch.
         let by_feature = source.bags.column(0).is_some() && source.bags.len() <= Self::exact();
         let spare = scratch.len().saturating_sub(scratch_len::<T>(tiles, 32.min(most)));
@@ -230,14 +232,14 @@ impl<'a, T: Real> Chunk<'a, T> {
     }
 
     /// Bags in tiles whose bounds let them pass.
-    fn with_candidates<B: Bags, const D: usize>(
-        source: Source<'_, T, B, D>,
+    fn with_candidates<B: Bags>(
+        source: Source<'_, T, B>,
         most: usize,
         heat: Heat<T>,
         outlook: Outlook,
         mut scratch: &'a mut [T],
     ) -> (Self, usize) {
-        let tiles = source.tiles.count();
+        let tiles = source.tiles;
         let starts = take(&mut scratch, tiles);
         let (bag, blocks) = (bag_size::<T>(tiles), outlook.blocks() * Blocks::<T>::SIZE);
         let stride = Self::fitting(scratch.len(), bag, blocks, tiles).min(most);
@@ -256,14 +258,14 @@ impl<'a, T: Real> Chunk<'a, T> {
     }
 
     /// Bags in tiles that are within the cut of the best score.
-    fn with_running<B: Bags, const D: usize>(
-        source: Source<'_, T, B, D>,
+    fn with_running<B: Bags>(
+        source: Source<'_, T, B>,
         most: usize,
         heat: Heat<T>,
         outlook: Outlook,
         mut scratch: &'a mut [T],
     ) -> (Self, usize) {
-        let tiles = source.tiles.count();
+        let tiles = source.tiles;
         let many = scratch.len() >= scratch_len::<T>(tiles, 32);
         let groups = if many { Groups::new(tiles) } else { Groups::one(tiles) };
         let starts = take(&mut scratch, tiles);
@@ -332,7 +334,7 @@ impl<'a, T: Real> Chunk<'a, T> {
     }
 
     /// `F_kz += q_tk c_tz` and `m_k += q_tk`.
-    pub(crate) fn accumulate<B: Bags, const D: usize>(self, source: Source<'_, T, B, D>, sums: &mut [T]) {
+    pub(crate) fn accumulate<B: Bags>(self, source: Source<'_, T, B>, sums: &mut [T]) {
         let Self { starts, spans, mass, blocks, .. } = self;
         let found = Found { blocks, mass, starts: starts.unwrap_or_default(), spans };
         match starts {

@@ -47,9 +47,9 @@ pub(super) struct Room<'a, T> {
 impl<T: Real> Room<'_, T> {
     /// Scores the bags, or fewer if the blocks that stay have no room. Returns bags, blocks, and how many blocks had
     /// to have room; `starts` `[tile]` becomes the first block of every tile.
-    pub(super) fn score<B: Bags, const D: usize>(
+    pub(super) fn score<B: Bags>(
         &mut self,
-        source: Source<'_, T, B, D>,
+        source: Source<'_, T, B>,
         heat: Heat<T>,
         groups: Groups,
         starts: &mut [T],
@@ -112,8 +112,8 @@ impl<T: Real> Room<'_, T> {
 }
 
 /// Scores all bags in the tiles of a group. Returns how many blocks stayed, or would have with more room.
-struct ScoreRunning<'a, T, B, const D: usize> {
-    source: Source<'a, T, B, D>,
+struct ScoreRunning<'a, T, B> {
+    source: Source<'a, T, B>,
     tile: usize, // the first
     heat: Heat<T>,
     best: &'a mut [T],   // [bag]
@@ -122,7 +122,7 @@ struct ScoreRunning<'a, T, B, const D: usize> {
     blocks: Blocks<'a, T>,
 }
 
-impl<T: Real, B: Bags, const D: usize> Kernel for ScoreRunning<'_, T, B, D> {
+impl<T: Real, B: Bags> Kernel for ScoreRunning<'_, T, B> {
     type Output = usize;
 
     #[inline(always)]
@@ -146,7 +146,7 @@ impl<T: Real, B: Bags, const D: usize> Kernel for ScoreRunning<'_, T, B, D> {
     }
 }
 
-impl<T: Real, B: Bags, const D: usize> ScoreRunning<'_, T, B, D> {
+impl<T: Real, B: Bags> ScoreRunning<'_, T, B> {
     /// Scores tiles together: the first one's blocks go to where they belong, the second's come after them.
     #[inline(always)]
     fn score<const N: usize>(&mut self, tiles: [&[T]; N], used: usize) -> [usize; N] {

@@ -66,14 +66,14 @@ pub(crate) fn peak<T: Real>(mut lanes: T::Lanes) -> T {
 }
 
 /// Scores all bags in the tiles of a quad: blocks are `[bag][tile of the quad]`.
-pub(super) struct ScoreQuad<'a, T, B, const D: usize> {
-    pub(super) source: Source<'a, T, B, D>,
+pub(super) struct ScoreQuad<'a, T, B> {
+    pub(super) source: Source<'a, T, B>,
     pub(super) tile: usize, // the first
     pub(super) bags: usize,
     pub(super) blocks: Blocks<'a, T>,
 }
 
-impl<T: Real, B: Bags, const D: usize> Kernel for ScoreQuad<'_, T, B, D> {
+impl<T: Real, B: Bags> Kernel for ScoreQuad<'_, T, B> {
     type Output = ();
 
     #[inline(always)]
@@ -91,7 +91,7 @@ impl<T: Real, B: Bags, const D: usize> Kernel for ScoreQuad<'_, T, B, D> {
     }
 }
 
-impl<T: Real, B: Bags, const D: usize> ScoreQuad<'_, T, B, D> {
+impl<T: Real, B: Bags> ScoreQuad<'_, T, B> {
     #[inline(always)]
     fn score<const N: usize>(&mut self, tiles: [&[T]; N], first: usize, width: usize) {
         let source = self.source;
