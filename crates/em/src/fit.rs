@@ -22,7 +22,7 @@ pub struct Progress {
 /// Why a fit ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The objective changed by no more than the tolerance.
+    /// The objective changed by no more than the tolerance, twice in a row and the second time no more; or not at all.
     Converged,
     /// All iterations were used.
     Limit,
@@ -111,7 +111,7 @@ impl EmPlan {
     ///
     /// An iteration is an update of the parameters. Before the first and after each of them an E-step finds
     /// the objective, free energy plus penalty, of the present parameters; then the observer is called and
-    /// the fit ends if it says so, if the objective changed by at most `tolerance · |objective|`, or if all
+    /// the fit ends if it says so, if it has converged ([`EmOptions::tolerance`](crate::EmOptions)), or if all
     /// iterations are used. So the outcome is that of the parameters that the model is left with, and the
     /// statistics are theirs too.
     ///
@@ -244,7 +244,13 @@ pub(crate) fn objective<E>(iteration: usize, free_energy: f64, penalty: f64) -> 
     }
 }
 
-/// `|J - J_old| ≤ τ |J|`: relative, since `J` grows with the number of tokens.
-pub(crate) fn has_converged(progress: &Progress, tolerance: f64) -> bool {
-    progress.change.is_some_and(|change| change.abs() <= tolerance * progress.objective.abs())
+/// `|J - J_old| ≤ τ |J|` now and the time before, and no more than then, or no change at all: relative, since `J` grows
+/// with the number of tokens, and twice, since a fit that leaves a flat start begins with gains that are small but grow.
+pub(crate) fn has_converged(progress: &Progress, before: Option<f64>, tolerance: f64) -> bool {
+    let small = |change: f64| change.abs() <= tolerance * progress.objective.abs();
+    match (before, progress.change) {
+        (_, Some(0.0)) => true,
+        (Some(before), Some(change)) => small(before) && small(change) && change.abs() <= before.abs(),
+        _ => false,
+    }
 }

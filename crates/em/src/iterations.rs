@@ -95,8 +95,9 @@ impl Iterations {
         // The objectives of different temperatures cannot be compared.
         let change = self.last.filter(|last| last.beta == 1.0).map(|last| objective - last.objective);
         let progress = Progress { iteration, beta, free_energy, objective, change };
+        let before = self.last.and_then(|last| last.change);
         self.last = Some(progress);
-        let end = if has_converged(&progress, self.plan.options().tolerance) {
+        let end = if has_converged(&progress, before, self.plan.options().tolerance) {
             Some(End::Converged)
         } else {
             (iteration >= self.limit).then_some(End::Limit)

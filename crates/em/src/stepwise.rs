@@ -43,7 +43,8 @@ pub struct StepwiseOptions {
     pub step_size: StepSize,
     /// At most so many passes over the data, at least 1.
     pub passes: usize,
-    /// A fit has converged when the objective of a pass is within `tolerance · |J|` of that of the pass before.
+    /// A fit has converged when the objective of a pass is within `tolerance · |J|` of that of the pass before, twice in a
+    /// row and the second time no further.
     pub tolerance: f64,
 }
 
@@ -153,7 +154,7 @@ impl StepwisePlan {
                 last = Some(progress);
             }
             let progress = last.ok_or(FitError::NoBatch { pass })?;
-            if has_converged(&progress, self.0.tolerance) {
+            if has_converged(&progress, previous.and_then(|previous| previous.change), self.0.tolerance) {
                 return Ok(Outcome::new(&progress, End::Converged));
             }
             pass += 1;

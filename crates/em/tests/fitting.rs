@@ -203,22 +203,39 @@ fn convergence_watches_free_energy_and_penalty() {
         })
         .unwrap();
     assert_eq!(outcome.end, End::Converged);
-    let ratio = |now: &Progress| now.change.map(|change| (change / now.objective).abs());
-    let (last, before) = progress.split_last().unwrap();
-    assert!(ratio(last).unwrap() <= 1e-3 && before.iter().filter_map(ratio).all(|ratio| ratio > 1e-3));
+    let small = |now: &Progress| (now.change.unwrap() / now.objective).abs() <= 1e-3;
+    let [before @ .., next, last] = &progress[1..] else { panic!("{progress:?}") };
+    assert!(small(last) && small(next) && last.change.unwrap().abs() <= next.change.unwrap().abs());
+    assert!(!before.windows(2).any(|pair| small(&pair[0]) && small(&pair[1])));
     assert_eq!(last.objective, last.free_energy + model.penalty());
     assert_ne!(last.objective, last.free_energy);
 }
 
 #[test]
 fn the_tolerance_is_a_share_of_the_objective() {
-    for (free_energies, iterations) in
-        [([1e3, 998.0, 997.5, 997.4], 2), ([0.010, 0.009, 0.0085, 0.008499], 3)]
-    {
+    for (free_energies, iterations) in [
+        ([1e3, 998.0, 997.5, 997.4, 997.3], 3),
+        ([0.010, 0.009, 0.008, 0.007999, 0.0079985], 4),
+        ([2.0, 1.0, 1.0, 0.9, 0.8], 2), // no change is convergence at once
+    ] {
         let (mut script, mut none) = Script::new(&free_energies);
-        let outcome = plan(1e-3, 3).fit(&mut script, &(), &mut none, unobserved).unwrap();
+        let outcome = plan(1e-3, 4).fit(&mut script, &(), &mut none, unobserved).unwrap();
         assert_eq!((outcome.iterations, outcome.end), (iterations, End::Converged));
     }
+}
+
+/// Near a flat start an EM fit gains little, and more every time.
+#[test]
+fn gains_that_are_small_but_grow_are_no_convergence() {
+    let gains = [30.0, 0.02, 0.04, 0.08, 0.16, 20.0, 0.09, 0.05];
+    let falls = gains.iter().scan(1e3, |free_energy, gain| {
+        *free_energy -= gain;
+        Some(*free_energy)
+    });
+    let free_energies: Vec<f64> = [1e3].into_iter().chain(falls).collect();
+    let (mut script, mut none) = Script::new(&free_energies);
+    let outcome = plan(1e-3, 8).fit(&mut script, &(), &mut none, unobserved).unwrap();
+    assert_eq!((outcome.iterations, outcome.end), (8, End::Converged));
 }
 
 #[test]
