@@ -777,7 +777,7 @@ pub(crate) struct GridArgs {
     /// At most so many iterations on the full grid
     #[arg(long, value_name = "N", default_value_t = 60)]
     pub(crate) iterations: usize,
-    /// End once an iteration changes the objective by no more than this share of it
+    /// End once two iterations in a row change the objective by no more than this share of it, the second by no more than the first
     #[arg(long, value_name = "SHARE", default_value_t = 1e-5)]
     pub(crate) tolerance: f64,
     /// Start of the random numbers: the same seed gives the same files

@@ -17,7 +17,7 @@ pub struct Settings {
     pub window: Option<Vec<usize>>,
     /// At most so many iterations on the full grid.
     pub iterations: usize,
-    /// The fit ends once an iteration changes the objective by no more than this share of it.
+    /// The fit ends once two iterations in a row change the objective by no more than this share of it.
     pub tolerance: f64,
     /// Start of the random numbers.
     pub seed: u64,

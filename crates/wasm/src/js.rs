@@ -21,7 +21,7 @@ export interface FitOptions {
     window?: number | number[];
     /** At most so many iterations on the full grid; 60. */
     iterations?: number;
-    /** The fit ends once an iteration changes the objective by no more than this share of it; 1e-5. */
+    /** The fit ends once two iterations in a row change the objective by no more than this share of it; 1e-5. */
     tolerance?: number;
     /** Start of the random numbers; 1. */
     seed?: number;
