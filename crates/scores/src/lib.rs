@@ -34,7 +34,7 @@ mod standard;
 pub use crate::{
     error::ScoreError,
     gradient::{FeatureError, Form, fisher, top},
-    similarity::{Similarity, cross, gram},
+    similarity::{Similarity, cross, gaussian, gram},
     spreading::{spread_rows, spread_scratch_len},
     standard::Standard,
 };

@@ -18,6 +18,9 @@ pub enum Similarity<T> {
     /// `Σ_i min(x_i, y_i)`, for features that are not negative. Of spread posteriors ([`crate::spread_rows`]) it is the
     /// spreading similarity of Perina et al. (journal), Eq. 13.
     Intersection,
+    /// `Σ_i (x_i - y_i)²`, small where rows are alike: no kernel, but what those of [`Similarity::Rbf`] of every `gamma`
+    /// are made of, by [`gaussian`].
+    SquaredDistance,
 }
 
 impl<T: Real> Similarity<T> {
@@ -84,6 +87,35 @@ pub fn cross<T: Real>(
     Ok(())
 }
 
+/// Squared distances ([`Similarity::SquaredDistance`]) made the kernel `exp(-gamma d²)`, with the bits that
+/// [`Similarity::Rbf`] has: where several `gamma` are compared, distances are computed once.
+///
+/// # Errors
+/// [`ScoreError::Gamma`]; [`ScoreError::Entry`] of the first that is not finite or below 0, and nothing is written.
+pub fn gaussian<T: Real>(gamma: T, distances: &mut [T]) -> Result<(), ScoreError> {
+    Similarity::Rbf { gamma }.check()?;
+    let distance = |d: &T| *d >= T::zero() && d.is_finite();
+    if let Some(column) = distances.iter().position(|d| !distance(d)) {
+        return Err(ScoreError::Entry { table: "distances", row: 0, column });
+    }
+    dispatch(Gaussian { gamma, distances });
+    Ok(())
+}
+
+struct Gaussian<'a, T> {
+    gamma: T,
+    distances: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Gaussian<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.distances.iter_mut().for_each(|d| *d = exp(-self.gamma * *d));
+    }
+}
+
 fn check_row<T: Real>(table: &'static str, row: usize, values: &[T]) -> Result<(), ScoreError> {
     match values.iter().position(|value| !value.is_finite()) {
         Some(column) => Err(ScoreError::Entry { table, row, column }),
@@ -109,6 +141,7 @@ impl<T: Real> Kernel for Row<'_, T> {
         match self.similarity {
             Similarity::Linear => rows.for_each(|(out, b)| *out = sum_of(self.a, b, Times)),
             Similarity::Intersection => rows.for_each(|(out, b)| *out = sum_of(self.a, b, Smaller)),
+            Similarity::SquaredDistance => rows.for_each(|(out, b)| *out = sum_of(self.a, b, Apart)),
             Similarity::Rbf { gamma } => {
                 rows.for_each(|(out, b)| *out = exp(-gamma * sum_of(self.a, b, Apart)));
             }

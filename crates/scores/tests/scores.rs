@@ -1,6 +1,8 @@
 //! Similarities and standardisation against their definitions.
 
-use countgrid_scores::{ScoreError, Similarity, Standard, cross, gram, spread_rows, spread_scratch_len};
+use countgrid_scores::{
+    ScoreError, Similarity, Standard, cross, gaussian, gram, spread_rows, spread_scratch_len,
+};
 use countgrid_torus::{Torus, Windows};
 use proptest::prelude::*;
 
@@ -15,17 +17,18 @@ fn naive(similarity: Similarity<f64>, a: &[f64], b: &[f64]) -> f64 {
         Similarity::Linear => pairs.map(|(x, y)| x * y).sum(),
         Similarity::Intersection => pairs.map(|(x, y)| x.min(*y)).sum(),
         Similarity::Rbf { gamma } => (-gamma * pairs.map(|(x, y)| (x - y).powi(2)).sum::<f64>()).exp(),
+        Similarity::SquaredDistance => pairs.map(|(x, y)| (x - y).powi(2)).sum(),
     }
 }
 
-const ALL: [Similarity<f64>; 3] =
+const KERNELS: [Similarity<f64>; 3] =
     [Similarity::Linear, Similarity::Rbf { gamma: 0.3 }, Similarity::Intersection];
 
 proptest! {
     #[test]
     fn matrices_hold_what_the_definition_says((columns, x) in table()) {
         let rows = x.len() / columns;
-        for similarity in ALL {
+        for similarity in KERNELS.into_iter().chain([Similarity::SquaredDistance]) {
             let (mut square, mut other) = (vec![0.0; rows * rows], vec![0.0; rows * rows]);
             gram(similarity, columns, &x, &mut square).unwrap();
             cross(similarity, columns, &x, &x, &mut other).unwrap();
@@ -44,12 +47,22 @@ proptest! {
     #[test]
     fn gram_matrices_are_positive_semidefinite((columns, x) in table(), v in prop::collection::vec(-1.0f64..1.0, 7)) {
         let rows = x.len() / columns;
-        for similarity in ALL {
+        for similarity in KERNELS {
             let mut matrix = vec![0.0; rows * rows];
             gram(similarity, columns, &x, &mut matrix).unwrap();
             let form: f64 = (0..rows * rows).map(|at| v[at / rows] * matrix[at] * v[at % rows]).sum();
             prop_assert!(form >= -49.0 * 100.0 * 320.0 * f64::EPSILON, "{form}");
         }
+    }
+
+    #[test]
+    fn kernels_of_any_width_come_from_the_same_distances((columns, x) in table(), gamma in 1e-3f64..10.0) {
+        let rows = x.len() / columns;
+        let (mut expected, mut found) = (vec![0.0; rows * rows], vec![0.0; rows * rows]);
+        gram(Similarity::Rbf { gamma }, columns, &x, &mut expected).unwrap();
+        gram(Similarity::SquaredDistance, columns, &x, &mut found).unwrap();
+        gaussian(gamma, &mut found).unwrap();
+        prop_assert_eq!(found, expected);
     }
 
     #[test]
@@ -135,6 +148,15 @@ fn bad_input_is_refused() {
                 "{similarity:?} {bad}"
             );
         }
+    }
+    for gamma in [0.0, f64::NAN] {
+        assert_eq!(gaussian(gamma, &mut [1.0]), Err(ScoreError::Gamma));
+    }
+    for bad in [f64::NAN, f64::INFINITY, -1.0] {
+        let mut distances = [2.0, bad];
+        let entry = ScoreError::Entry { table: "distances", row: 0, column: 1 };
+        assert_eq!(gaussian(1.0, &mut distances), Err(entry));
+        assert_eq!(distances[0], 2.0);
     }
     let entry = ScoreError::Entry { table: "rows", row: 1, column: 0 };
     assert_eq!(Standard::fit(&[0.0, 1.0, f64::NAN, 1.0], [0.0; 4]).err(), Some(entry));
