@@ -550,6 +550,9 @@ impl EvaluationArgs {
                 "--features top are of two models, and --one-model asks for one".into(),
                 "leave --one-model out, or take --features fisher",
             ),
+            Self { model: ModelKind::Hmm, numbers: ScaleArgs { tokens: Some(_), .. }, .. } => {
+                refuse("--tokens scales counts, and --model hmm takes sequences".into(), "leave it out")
+            }
             Self { inner_folds: 0 | 1, .. } => refuse(
                 format!("--inner-folds {} leaves nothing to choose by", self.inner_folds),
                 "take --inner-folds of at least 2",
@@ -560,7 +563,7 @@ impl EvaluationArgs {
             Self { penalty, .. } if !(*penalty > 0.0 && penalty.is_finite()) => {
                 refuse(format!("--penalty {penalty} is no cost"), "take a number above 0, such as 1")
             }
-            _ => Ok(()),
+            _ => self.numbers.scaling().map(drop),
         }
     }
 }
@@ -722,7 +725,8 @@ pub(crate) struct ScaleArgs {
     /// X are X; `log=X`, ln(max(x, X) / X); `shift`, less the lowest of their row
     #[arg(long, value_name = "SCALE", default_value_t = Scale::None)]
     pub(crate) scale: Scale,
-    /// Scale the counts of each row so that they sum to this
+    /// Scale the counts of each document, those of the words that are kept, so that they sum to this: long documents then
+    /// weigh as much as short ones, and with few tokens words that come together are not taken for independent evidence
     #[arg(long, value_name = "SUM")]
     pub(crate) tokens: Option<f64>,
 }
@@ -731,9 +735,10 @@ impl ScaleArgs {
     /// Refuses a sum that is none.
     pub(crate) fn scaling(&self) -> Result<Scaling, Failure> {
         match self.tokens {
-            Some(tokens) if !(tokens > 0.0 && tokens.is_finite()) => Err(Failure::new(
+            // More than any collection has, and far below what overflows a float.
+            Some(tokens) if !(tokens > 0.0 && tokens <= 1e30) => Err(Failure::new(
                 format_args!("--tokens {tokens} is no sum of counts"),
-                "take a number above 0, such as 1000",
+                "take a number above 0 and up to 1e30, such as 1000",
             )),
             tokens => Ok(Scaling { scale: self.scale, tokens }),
         }

@@ -27,7 +27,7 @@ use crate::{
     labels::Labelling,
     memory,
     report::{Report, thousands},
-    scaling::Scaling,
+    scaling::{Scaling, scale_to},
     store::{Builder, Plan, Storable, Store},
 };
 
@@ -275,7 +275,7 @@ impl Input<'_> {
             None => {
                 let Selected { vocabulary, feature_of, summary } = words.select();
                 said(&summary, report);
-                let mut kept = Kept::new(vocabulary, self.plan())?;
+                let mut kept = Kept::new(vocabulary, self.scaling.tokens, self.plan())?;
                 terms.finish()?.consume(|block| {
                     for bag in 0..block.len() {
                         kept.bag(block.entries(bag), &feature_of)?;
@@ -321,7 +321,7 @@ impl Input<'_> {
         let set = read_sequences(path, &options)?;
         let vocabulary: Vec<String> = set.alphabet.symbols().iter().copied().map(String::from).collect();
         let all: Vec<_> = (0u32..).take(vocabulary.len()).map(Some).collect();
-        let mut kept = Kept::new(vocabulary, self.plan())?;
+        let mut kept = Kept::new(vocabulary, self.scaling.tokens, self.plan())?;
         let bug = |error| Failure::new(error, "this is a bug worth a report");
         let mut sequences = SequencesBuf::new(set.alphabet.len());
         let (mut entries, mut labels, mut symbols) = (Vec::new(), Labelling::default(), 0);
@@ -388,7 +388,7 @@ impl Input<'_> {
         let mut feature_of = vec![None; spread.len()];
         selection.kept.iter().zip(0u32..).for_each(|(&old, new)| feature_of[old] = Some(new));
         let words = selection.kept.iter().filter_map(|&word| vocabulary.get_mut(word).map(std::mem::take));
-        let mut kept = Kept::new(words.collect(), self.plan())?;
+        let mut kept = Kept::new(words.collect(), self.scaling.tokens, self.plan())?;
         let mut entries = Vec::new();
         counts.consume(|block| {
             (0..block.len()).try_for_each(|bag| {
@@ -417,7 +417,7 @@ impl Input<'_> {
             Tokenizer::new(options).map_err(|error| Failure::new(error, "fit the model again"))?;
         let known = Vocabulary::new(vocabulary, &tokenizer);
         let all: Vec<_> = (0u32..).take(vocabulary.len()).map(Some).collect();
-        let mut kept = Kept::new(vocabulary.to_vec(), self.plan())?;
+        let mut kept = Kept::new(vocabulary.to_vec(), self.scaling.tokens, self.plan())?;
         let (mut entries, mut labels, mut feature_of) = (Vec::new(), Labelling::default(), Vec::new());
         let (mut ids, mut columns) = (Vec::new(), Vec::new()); // of a table
         let read = self.visit(report, |item| {
@@ -490,6 +490,7 @@ impl Words {
 /// Bags over a vocabulary that was selected, as they are converted.
 struct Kept<T> {
     vocabulary: Vec<String>,
+    sum: Option<f64>, // of the counts of each bag, where they are scaled
     tokens: f64,
     placed: usize,
     bags: Builder<T>,
@@ -497,9 +498,9 @@ struct Kept<T> {
 }
 
 impl<T: Real + Storable> Kept<T> {
-    fn new(vocabulary: Vec<String>, plan: Plan) -> Result<Self, Failure> {
+    fn new(vocabulary: Vec<String>, sum: Option<f64>, plan: Plan) -> Result<Self, Failure> {
         let bags = Builder::new(vocabulary.len(), plan)?;
-        Ok(Self { vocabulary, tokens: 0.0, placed: 0, bags, bag: Vec::new() })
+        Ok(Self { vocabulary, sum, tokens: 0.0, placed: 0, bags, bag: Vec::new() })
     }
 
     /// Adds a bag of terms, each of which may have a feature; returns it as it was before rounding.
@@ -512,6 +513,7 @@ impl<T: Real + Storable> Kept<T> {
         let feature = |term| Some((*feature_of.get(term)?)? as usize);
         self.bag.extend(terms.filter_map(|(term, count)| Some((feature(term)?, count.to_real()))));
         self.bag.sort_unstable_by_key(|&(feature, _)| feature);
+        scale_to(self.sum, &mut self.bag);
         self.tokens += self.bag.iter().fold(0.0, |sum, (_, count)| sum + count);
         self.placed += usize::from(!self.bag.is_empty());
         let mut rounded = Vec::with_capacity(self.bag.len());

@@ -53,8 +53,16 @@ impl fmt::Display for Scale {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Scaling {
     pub(crate) scale: Scale,
-    /// What the counts of a bag then sum to, if not to whatever they do.
+    /// What the counts of the words that are kept then sum to, if not to whatever they do.
     pub(crate) tokens: Option<f64>,
+}
+
+/// Scales the counts of a bag so that they sum to `tokens`, if that is asked for and they sum to something.
+pub(crate) fn scale_to(tokens: Option<f64>, bag: &mut [(usize, f64)]) {
+    let total: f64 = bag.iter().map(|(_, count)| count).sum();
+    if let Some(tokens) = tokens.filter(|_| total > 0.0 && total.is_finite()) {
+        bag.iter_mut().for_each(|(_, count)| *count *= tokens / total);
+    }
 }
 
 impl Scaling {
@@ -85,10 +93,6 @@ impl Scaling {
             return Err(feature);
         }
         counts.retain(|&(_, count)| count > 0.0);
-        let total: f64 = counts.iter().map(|(_, count)| count).sum();
-        if let Some(tokens) = self.tokens.filter(|_| total > 0.0 && total.is_finite()) {
-            counts.iter_mut().for_each(|(_, count)| *count *= tokens / total);
-        }
         Ok(counts)
     }
 
@@ -118,14 +122,27 @@ mod tests {
     #[test]
     fn numbers_become_counts() {
         let bag = [(0, 40.0), (2, -3.0)];
-        let apply = |scale, tokens| Scaling { scale, tokens }.apply(&bag, 3);
-        assert_eq!(apply(Scale::None, None), Err(2));
-        assert_eq!(apply(Scale::Floor(20.0), None), Ok(vec![(0, 40.0), (1, 20.0), (2, 20.0)]));
-        assert_eq!(apply(Scale::Log(20.0), None), Ok(vec![(0, countgrid_math::ln(2.0))]));
-        assert_eq!(apply(Scale::Shift, None), Ok(vec![(0, 43.0), (1, 3.0)]));
-        assert_eq!(apply(Scale::Floor(20.0), Some(8.0)), Ok(vec![(0, 4.0), (1, 2.0), (2, 2.0)]));
+        let apply = |scale| Scaling { scale, tokens: None }.apply(&bag, 3);
+        assert_eq!(apply(Scale::None), Err(2));
+        assert_eq!(apply(Scale::Floor(20.0)), Ok(vec![(0, 40.0), (1, 20.0), (2, 20.0)]));
+        assert_eq!(apply(Scale::Log(20.0)), Ok(vec![(0, countgrid_math::ln(2.0))]));
+        assert_eq!(apply(Scale::Shift), Ok(vec![(0, 43.0), (1, 3.0)]));
         // Without absent features the lowest is that of those there are.
         let all = Scaling { scale: Scale::Shift, tokens: None }.apply(&[(0, 5.0), (1, 7.0)], 2);
         assert_eq!(all, Ok(vec![(1, 2.0)]));
+    }
+
+    #[test]
+    fn counts_are_scaled_to_a_sum() {
+        let scaled = |tokens, bag: &[(usize, f64)]| {
+            let mut bag = bag.to_vec();
+            scale_to(tokens, &mut bag);
+            bag
+        };
+        assert_eq!(scaled(Some(8.0), &[(0, 40.0), (3, 24.0)]), [(0, 5.0), (3, 3.0)]);
+        assert_eq!(scaled(None, &[(0, 40.0), (3, 24.0)]), [(0, 40.0), (3, 24.0)]);
+        // What sums to nothing, or to more than there is, stays.
+        assert_eq!(scaled(Some(8.0), &[(1, 0.0)]), [(1, 0.0)]);
+        assert_eq!(scaled(Some(8.0), &[(1, 1e308), (2, 1e308)]), [(1, 1e308), (2, 1e308)]);
     }
 }

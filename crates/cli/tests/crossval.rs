@@ -87,6 +87,39 @@ fn one_document_at_a_time_is_held_out_also_the_only_one_of_its_label() {
 }
 
 #[test]
+fn with_tokens_documents_weigh_the_same_whatever_their_length() {
+    let folder = tempfile::tempdir().unwrap();
+    let (text, mut longer) = (csv(','), String::new());
+    for (number, line) in text.lines().enumerate() {
+        // Four times as long, so that shares are the same to the bit; words are in as many documents.
+        let (rest, words) = line.rsplit_once(',').unwrap();
+        let words = if number % 2 == 1 { format!("{words} ").repeat(4) } else { words.to_owned() };
+        longer += &format!("{rest},{words}\n");
+    }
+    let read = |text: &str, args: &[&str]| {
+        fs::write(folder.path().join("made.csv"), text).unwrap();
+        last(folder.path(), &[args, &["--folds", "3", "-o", "found.csv"]].concat());
+        let found = fs::read_to_string(folder.path().join("found.csv")).unwrap();
+        let said = stdout(folder.path(), &[&["fit", "made.csv", "--json"], &SMALL[..], args].concat());
+        let fitted: Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+        (found, fitted["bound_per_token"].as_f64().unwrap())
+    };
+    // Pseudo-tokens are few beside 20 tokens a document, and many beside one in twenty.
+    let tokens = ["--tokens", "20"];
+    assert_eq!(read(&text, &tokens), read(&longer, &tokens));
+    assert_ne!(read(&text, &[]).1, read(&longer, &[]).1);
+    // They may be chosen, and what is chosen is what is used: beside pseudo-tokens few others leave grids flat.
+    let told = |args: &[&str]| {
+        last(folder.path(), &[args, &["--pseudocount", "1", "--folds", "3", "-o", "found.csv"]].concat());
+        let rows = table(&fs::read_to_string(folder.path().join("found.csv")).unwrap());
+        rows.into_iter().map(|row| row["found"].clone()).collect::<Vec<_>>()
+    };
+    let chosen = told(&["--try", "tokens=1e-9,20", "--inner-folds", "2"]);
+    assert_ne!(told(&["--tokens", "1e-9"]), told(&tokens));
+    assert!([told(&["--tokens", "1e-9"]), told(&tokens)].contains(&chosen));
+}
+
+#[test]
 fn mistakes_are_told() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
@@ -98,6 +131,10 @@ fn mistakes_are_told() {
         (&["made.csv", "--folds", "1"], ["--folds 1", "at least 2"]),
         (&["made.csv", "--repeats", "0"], ["--repeats 0", "at least 1"]),
         (&["made.csv", "--neighbours", "0"], ["--neighbours 0", "at least 1"]),
+        (&["made.csv", "--tokens", "0"], ["--tokens 0", "above 0"]),
+        (&["made.csv", "--tokens", "1e31"], ["--tokens 1", "1e30"]),
+        (&["made.csv", "--try", "tokens=5,0"], ["--tokens 0", "above 0"]),
+        (&["made.csv", "--model", "hmm", "--tokens", "5"], ["--model hmm", "sequences"]),
         (&["made.csv", "--penalty", "nan"], ["--penalty NaN", "above 0"]),
         (&["made.csv", "--min-count", "1000"], ["no word is left", "--min-count"]),
         (&["plain.csv"], ["0 labels", "--label-column"]),

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Options that may be tried. What the data are, and how they are split, is not among them.
-const OPTIONS: [&str; 28] = [
+const OPTIONS: [&str; 29] = [
     "anneal",
     "classifier",
     "draws",
@@ -34,6 +34,7 @@ const OPTIONS: [&str; 28] = [
     "schedule",
     "select",
     "states",
+    "tokens",
     "tolerance",
     "topics",
     "window",

@@ -4,7 +4,7 @@ use countgrid_classify::{
     ClassifyError, SupportVectors, SvmOptions, kullback_leibler, lowest, nearest, vote,
 };
 use countgrid_counts::Bags;
-use countgrid_scores::{Similarity, cross, gram};
+use countgrid_scores::{Similarity, cross, gaussian, gram};
 
 use crate::{
     args::{Classifier, EvaluationArgs, Features, Metric},
@@ -34,18 +34,15 @@ pub(crate) fn predict<T: Stored>(
         (Classifier::Labels, _) => fold.labels_around(args, interrupt)?,
         (Classifier::Nearest, None) => fold.nearest_on_the_torus(args, interrupt)?,
         (Classifier::Nearest, Some(kind)) => fold.nearest_by_features(kind, args, interrupt)?,
-        (Classifier::Svm, kind) => fold.support_vectors(
-            kind.unwrap_or(Features::Spread),
-            |_| Similarity::Intersection,
-            args,
-            interrupt,
-        )?,
+        (Classifier::Svm, kind) => {
+            fold.support_vectors(kind.unwrap_or(Features::Spread), Similarity::Intersection, args, interrupt)?
+        }
         (Classifier::SvmLinear, kind) => {
-            fold.support_vectors(kind.unwrap_or(Features::Fess), |_| Similarity::Linear, args, interrupt)?
+            fold.support_vectors(kind.unwrap_or(Features::Fess), Similarity::Linear, args, interrupt)?
         }
         (Classifier::SvmRbf, kind) => {
-            let gamma = |columns: usize| Similarity::Rbf { gamma: args.gamma / columns.max(1) as f64 };
-            fold.support_vectors(kind.unwrap_or(Features::Fess), gamma, args, interrupt)?
+            let gaussian = Similarity::Rbf { gamma: args.gamma };
+            fold.support_vectors(kind.unwrap_or(Features::Fess), gaussian, args, interrupt)?
         }
     };
     let mut frequency = vec![0usize; fold.classes];
@@ -238,32 +235,22 @@ impl<T: Stored> Fold<T> {
     fn support_vectors(
         &self,
         kind: Features,
-        similarity: impl Fn(usize) -> Similarity<f64>,
+        kernel: Similarity<f64>,
         args: &EvaluationArgs,
         interrupt: &Interrupt,
     ) -> Result<Vec<usize>, Failure> {
-        let (mut training, mut test) = self.rows(kind, args, interrupt)?;
-        let (items, columns) = (self.training.len(), training.columns);
-        let similarity = similarity(columns);
-        if similarity != Similarity::Intersection {
-            Rows::standardise(&mut training, &mut test)?;
-        }
+        let alike = self.alike(kind, kernel, args, interrupt)?;
+        let items = self.training.len();
         // Classes of which all documents are held out cannot be found.
         let mut known: Vec<usize> = self.labels.clone();
         known.sort_unstable();
         known.dedup();
         let labels: Vec<usize> =
             self.labels.iter().filter_map(|label| known.binary_search(label).ok()).collect();
-        let refused = |error| match similarity {
-            Similarity::Intersection => Failure::new(error, "take --features that are not negative"),
-            _ => Failure::new(error, "take a --gamma above 0"),
-        };
-        let mut matrix = zeros::<f64>(items.saturating_mul(items))?;
-        gram(similarity, columns, &training.values, &mut matrix).map_err(refused)?;
         let length = SupportVectors::<f64, Vec<f64>>::len(known.len(), items).unwrap_or(usize::MAX);
         let options = SvmOptions { penalty: args.penalty, ..SvmOptions::default() };
         let machine = SupportVectors::train(
-            &matrix,
+            &alike.training,
             &labels,
             known.len(),
             &options,
@@ -271,12 +258,82 @@ impl<T: Stored> Fold<T> {
             &mut zeros(items)?,
         )
         .map_err(|error| Failure::new(error, "take a --penalty above 0"))?;
-        let (mut similar, mut votes) = (vec![0.0; items], vec![0; known.len()]);
-        let one = |row: &[f64]| -> Result<usize, Failure> {
-            cross(similarity, columns, row, &training.values, &mut similar).map_err(refused)?;
-            let class = machine.predict(&similar, &mut votes).map_err(bug)?;
+        let mut votes = vec![0; known.len()];
+        let rows = alike.test.chunks_exact(items.max(1));
+        rows.map(|similar| {
+            let class = machine.predict(similar, &mut votes).map_err(bug)?;
             Ok(known.get(class).copied().unwrap_or(0))
+        })
+        .collect()
+    }
+
+    /// How alike documents are. What of it does not depend on a kernel's width is kept for whoever asks next, if there is
+    /// something to try.
+    fn alike(
+        &self,
+        kind: Features,
+        kernel: Similarity<f64>,
+        args: &EvaluationArgs,
+        interrupt: &Interrupt,
+    ) -> Result<Alike, Failure> {
+        let (similarity, gamma) = match kernel {
+            Similarity::Rbf { gamma } => (Similarity::SquaredDistance, Some(gamma)),
+            other => (other, None),
         };
-        test.values.chunks_exact(columns.max(1)).map(one).collect()
+        let known = self.alike.borrow_mut().take().filter(|known| known.is_of(kind, similarity));
+        let mut alike = match known {
+            Some(known) => known,
+            None => Alike::of(kind, similarity, self.rows(kind, args, interrupt)?)?,
+        };
+        if !args.tries.is_empty() {
+            *self.alike.borrow_mut() = Some(alike.clone());
+        }
+        if let Some(gamma) = gamma {
+            // Of the mean over columns, so that one gamma suits features of any number.
+            let gamma = gamma / alike.columns.max(1) as f64;
+            for matrix in [&mut alike.training, &mut alike.test] {
+                gaussian(gamma, matrix).map_err(|error| Failure::new(error, "take a --gamma above 0"))?;
+            }
+        }
+        Ok(alike)
+    }
+}
+
+/// How alike the features of documents are.
+#[derive(Clone, Debug)]
+pub(crate) struct Alike {
+    kind: Features,
+    similarity: Similarity<f64>,
+    columns: usize,     // of the features
+    training: Vec<f64>, // [training document][training document]
+    test: Vec<f64>,     // [test document][training document]
+}
+
+impl Alike {
+    fn is_of(&self, kind: Features, similarity: Similarity<f64>) -> bool {
+        (self.kind, self.similarity) == (kind, similarity)
+    }
+
+    fn of(
+        kind: Features,
+        similarity: Similarity<f64>,
+        (mut training, mut test): (Rows, Rows),
+    ) -> Result<Self, Failure> {
+        if similarity != Similarity::Intersection {
+            Rows::standardise(&mut training, &mut test)?;
+        }
+        let columns = training.columns;
+        let [items, others] = [&training, &test].map(|rows| rows.values.len() / columns.max(1));
+        let refused = |error| match similarity {
+            Similarity::Intersection => Failure::new(error, "take --features that are not negative"),
+            _ => Failure::new(error, "take other --features"),
+        };
+        let mut matrices =
+            [zeros::<f64>(items.saturating_mul(items))?, zeros::<f64>(others.saturating_mul(items))?];
+        let [square, other] = &mut matrices;
+        gram(similarity, columns, &training.values, square).map_err(refused)?;
+        cross(similarity, columns, &test.values, &training.values, other).map_err(refused)?;
+        let [training, test] = matrices;
+        Ok(Self { kind, similarity, columns, training, test })
     }
 }

@@ -9,10 +9,11 @@ use countgrid_text::{Levels, Selection, TextOptions, variances};
 use crate::{
     args::{EvaluationArgs, Features, ModelKind, Select, WordArgs},
     corpus::{Corpus, Input, text_options},
-    evaluation::{features::Rows, models::Part},
+    evaluation::{classifier::Alike, features::Rows, models::Part},
     failure::Failure,
     model::Stored,
     report::Report,
+    scaling::{Scaling, scale_to},
     store::{Builder, Plan},
 };
 
@@ -39,6 +40,8 @@ pub(crate) struct Fold<T> {
     pub(crate) classes: usize,
     /// Features of both parts that were asked for, by models of the same options.
     pub(crate) rows: RefCell<Vec<(Features, (Rows, Rows))>>,
+    /// The similarities that were asked for last.
+    pub(crate) alike: RefCell<Option<Alike>>,
 }
 
 impl<T: Stored> Data<T> {
@@ -47,7 +50,8 @@ impl<T: Stored> Data<T> {
         let input = Input {
             path: Some(&args.path),
             read: &args.read,
-            scaling: args.numbers.scaling()?,
+            // Counts are scaled once words are selected, in each fold.
+            scaling: Scaling { tokens: None, ..args.numbers.scaling()? },
             outputs,
             entries: true,
             sample: None,
@@ -123,13 +127,15 @@ impl<T: Stored> Data<T> {
         let kept = self.selected(training, args)?;
         let mut feature_of = vec![None; self.bags.features()];
         kept.iter().enumerate().for_each(|(new, &old)| feature_of[old] = Some(new));
-        let part = |items: &[usize]| self.part(items, &feature_of, kept.len());
+        let tokens = args.numbers.tokens;
+        let part = |items: &[usize]| self.part(items, &feature_of, kept.len(), tokens);
         Ok(Fold {
             training: part(training)?,
             labels: training.iter().map(|&item| self.items[item].label).collect(),
             test: part(test)?,
             classes: self.names().len(),
             rows: RefCell::default(),
+            alike: RefCell::default(),
         })
     }
 
@@ -177,7 +183,10 @@ impl<T: Stored> Data<T> {
             .iter()
             .map(|&item| {
                 let entries = self.bags.entries(self.items[item].document);
-                entries.filter_map(|(word, count)| Some((place[word]?, count.to_f64()))).collect()
+                let mut bag: Vec<_> =
+                    entries.filter_map(|(word, count)| Some((place[word]?, count.to_f64()))).collect();
+                scale_to(args.numbers.tokens, &mut bag);
+                bag
             })
             .collect();
         let labels: Vec<usize> = items.iter().map(|&item| self.items[item].label).collect();
@@ -199,13 +208,17 @@ impl<T: Stored> Data<T> {
         items: &[usize],
         feature_of: &[Option<usize>],
         features: usize,
+        tokens: Option<f64>,
     ) -> Result<Part<T>, Failure> {
         let mut builder = Builder::new(features, Plan::new(u128::MAX, BLOCK_ENTRIES))?;
         for &item in items {
             let entries = self.bags.entries(self.items[item].document);
-            let mut bag: Vec<_> =
-                entries.filter_map(|(word, count)| Some(((*feature_of.get(word)?)?, count))).collect();
+            let mut bag: Vec<_> = entries
+                .filter_map(|(word, count)| Some(((*feature_of.get(word)?)?, count.to_f64())))
+                .collect();
             bag.sort_unstable_by_key(|&(feature, _)| feature);
+            scale_to(tokens, &mut bag);
+            let bag: Vec<_> = bag.into_iter().map(|(feature, count)| (feature, T::from_f64(count))).collect();
             builder.push(&bag)?;
         }
         let sequences = match &self.sequences {
