@@ -3,7 +3,6 @@
 use countgrid_math::{Floats, FloatsMut, Kernel, Real, dispatch};
 
 use crate::LengthError;
-use crate::ring::Ring;
 use crate::window::{self, Axis, Runner, Way};
 
 /// [`window_sums`](crate::window_sums) or [`spread_sums`](crate::spread_sums) of floats, with the shape as data: all of
@@ -70,52 +69,9 @@ fn double(
 /// take four times as long to compile.
 struct Dispatch;
 
-impl<T: Real> Runner<T> for Dispatch {
+impl Runner for Dispatch {
     #[inline(never)]
-    fn direct<const W: usize, const MIRRORED: bool>(ring: Ring<MIRRORED>, row: &[T], sums: &mut [T]) {
-        dispatch(Direct::<T, W, MIRRORED> { ring, row, sums });
-    }
-
-    #[inline(never)]
-    fn fours<const MIRRORED: bool>(
-        ring: Ring<MIRRORED>,
-        side: usize,
-        row: &[T],
-        sums: &mut [T],
-        scratch: &mut [T],
-    ) {
-        dispatch(Fours { ring, side, row, sums, scratch });
-    }
-}
-
-struct Direct<'a, T, const W: usize, const MIRRORED: bool> {
-    ring: Ring<MIRRORED>,
-    row: &'a [T],
-    sums: &'a mut [T],
-}
-
-impl<T: Real, const W: usize, const MIRRORED: bool> Kernel for Direct<'_, T, W, MIRRORED> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        window::direct::<T, W, MIRRORED>(self.ring, self.row, self.sums);
-    }
-}
-
-struct Fours<'a, T, const MIRRORED: bool> {
-    ring: Ring<MIRRORED>,
-    side: usize,
-    row: &'a [T],
-    sums: &'a mut [T],
-    scratch: &'a mut [T],
-}
-
-impl<T: Real, const MIRRORED: bool> Kernel for Fours<'_, T, MIRRORED> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        window::fours(self.ring, self.side, self.row, self.sums, self.scratch);
+    fn run(kernel: impl Kernel<Output = ()>) {
+        dispatch(kernel);
     }
 }

@@ -1,5 +1,6 @@
 //! Window sums on a torus and their adjoint, by additions only.
 
+use countgrid_math::Kernel;
 use countgrid_torus::Windows;
 use num_traits::Zero;
 
@@ -133,41 +134,23 @@ pub fn spread_sums<const D: usize, T: Copy + Zero>(
 }
 
 /// Who runs the loops along one axis.
-pub(crate) trait Runner<T> {
-    fn direct<const W: usize, const MIRRORED: bool>(ring: Ring<MIRRORED>, row: &[T], sums: &mut [T]);
-    fn fours<const MIRRORED: bool>(
-        ring: Ring<MIRRORED>,
-        side: usize,
-        row: &[T],
-        sums: &mut [T],
-        scratch: &mut [T],
-    );
+pub(crate) trait Runner {
+    fn run(kernel: impl Kernel<Output = ()>);
 }
 
 /// The caller.
 struct Inline;
 
-impl<T: Copy + Zero> Runner<T> for Inline {
+impl Runner for Inline {
     #[inline(always)]
-    fn direct<const W: usize, const MIRRORED: bool>(ring: Ring<MIRRORED>, row: &[T], sums: &mut [T]) {
-        direct::<T, W, MIRRORED>(ring, row, sums);
-    }
-
-    #[inline(always)]
-    fn fours<const MIRRORED: bool>(
-        ring: Ring<MIRRORED>,
-        side: usize,
-        row: &[T],
-        sums: &mut [T],
-        scratch: &mut [T],
-    ) {
-        fours(ring, side, row, sums, scratch);
+    fn run(kernel: impl Kernel<Output = ()>) {
+        kernel.run();
     }
 }
 
 /// [`window_sums`] or [`spread_sums`] with the shape as data.
 #[inline(never)]
-pub(crate) fn along<R: Runner<T>, T: Copy + Zero>(
+pub(crate) fn along<R: Runner, T: Copy + Zero>(
     axes: &[Axis],
     way: Way,
     table: &[T],
@@ -205,7 +188,7 @@ pub(crate) fn along<R: Runner<T>, T: Copy + Zero>(
 
 /// The axes with a side above 1, last axis first. The passes alternate between the first plane of
 /// scratch and the row of sums, so that the last one ends in the sums.
-fn one_row<R: Runner<T>, T: Copy + Zero, const MIRRORED: bool>(
+fn one_row<R: Runner, T: Copy + Zero, const MIRRORED: bool>(
     axes: &[Axis],
     row: &[T],
     sums: &mut [T],
@@ -224,66 +207,80 @@ fn one_row<R: Runner<T>, T: Copy + Zero, const MIRRORED: bool>(
         let ring = Ring::<MIRRORED> { extent: axis.extent, stride: axis.stride };
         let last = (passes - pass) % 2 == 0;
         // One call for all cases, since all that is below may be inlined here.
-        let (f, out): (&[T], &mut [T]) = match (pass, last) {
+        let (row, sums): (&[T], &mut [T]) = match (pass, last) {
             (1, true) => (row, &mut *sums),
             (1, false) => (row, &mut *plane),
             (_, true) => (&*plane, &mut *sums),
             (_, false) => (&*sums, &mut *plane),
         };
         match axis.side {
-            2 => R::direct::<2, MIRRORED>(ring, f, out),
-            3 => R::direct::<3, MIRRORED>(ring, f, out),
-            4 => R::direct::<4, MIRRORED>(ring, f, out),
-            5 => R::direct::<5, MIRRORED>(ring, f, out),
-            6 => R::direct::<6, MIRRORED>(ring, f, out),
-            7 => R::direct::<7, MIRRORED>(ring, f, out),
-            8 => R::direct::<8, MIRRORED>(ring, f, out),
-            side => R::fours(ring, side, f, out, scratch),
+            2 => R::run(Direct::<T, 2, MIRRORED> { ring, row, sums }),
+            3 => R::run(Direct::<T, 3, MIRRORED> { ring, row, sums }),
+            4 => R::run(Direct::<T, 4, MIRRORED> { ring, row, sums }),
+            5 => R::run(Direct::<T, 5, MIRRORED> { ring, row, sums }),
+            6 => R::run(Direct::<T, 6, MIRRORED> { ring, row, sums }),
+            7 => R::run(Direct::<T, 7, MIRRORED> { ring, row, sums }),
+            8 => R::run(Direct::<T, 8, MIRRORED> { ring, row, sums }),
+            side => R::run(Fours { ring, side, row, sums, scratch }),
+        }
+    }
+}
+
+/// `W` terms, left to right, in one pass.
+///
+/// `#[inline(always)]` here and below, down to the loops, so that they are compiled for the instruction set of the calling
+/// function, and plain loops: a closure, such as that of `for_each`, or the body of `zip` is shared by all callers when it
+/// is not inlined, and compiled for the instruction set of none of them.
+struct Direct<'a, T, const W: usize, const MIRRORED: bool> {
+    ring: Ring<MIRRORED>,
+    row: &'a [T],
+    sums: &'a mut [T],
+}
+
+impl<T: Copy + Zero, const W: usize, const MIRRORED: bool> Kernel for Direct<'_, T, W, MIRRORED> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { ring, row, sums } = self;
+        let mut from = 0;
+        while let Some((f, sums)) = ring.at(from, row, sums) {
+            if ring.stride > 1 {
+                let mut offsets = [0; W];
+                for (o, offset) in offsets.iter_mut().enumerate() {
+                    *offset = o;
+                }
+                ring.sum([f; W], offsets, sums, LeftToRight);
+            } else if f.len() >= 2 * LANES {
+                line::<T, W, MIRRORED>(f, sums);
+            } else {
+                short_line::<T, W, MIRRORED>(f, sums);
+            }
+            from += f.len();
         }
     }
 }
 
 /// By fours, ring after ring.
-///
-/// `#[inline(always)]` here and below, down to the loops, so that they are compiled for the instruction set of the calling
-/// function, and plain loops: a closure, such as that of `for_each`, or the body of `zip` is shared by all callers when it
-/// is not inlined, and compiled for the instruction set of none of them.
-#[inline(always)]
-pub(crate) fn fours<T: Copy + Zero, const MIRRORED: bool>(
+struct Fours<'a, T, const MIRRORED: bool> {
     ring: Ring<MIRRORED>,
     side: usize,
-    row: &[T],
-    sums: &mut [T],
-    scratch: &mut [T],
-) {
-    let mut from = 0;
-    while let Some((f, sums)) = ring.at(from, row, sums) {
-        long::fours(ring, side, f, sums, scratch);
-        from += f.len();
-    }
+    row: &'a [T],
+    sums: &'a mut [T],
+    scratch: &'a mut [T],
 }
 
-/// `W` terms, left to right, in one pass.
-#[inline(always)]
-pub(crate) fn direct<T: Copy + Zero, const W: usize, const MIRRORED: bool>(
-    ring: Ring<MIRRORED>,
-    row: &[T],
-    sums: &mut [T],
-) {
-    let mut from = 0;
-    while let Some((f, sums)) = ring.at(from, row, sums) {
-        if ring.stride > 1 {
-            let mut offsets = [0; W];
-            for (o, offset) in offsets.iter_mut().enumerate() {
-                *offset = o;
-            }
-            ring.sum([f; W], offsets, sums, LeftToRight);
-        } else if f.len() >= 2 * LANES {
-            line::<T, W, MIRRORED>(f, sums);
-        } else {
-            short_line::<T, W, MIRRORED>(f, sums);
+impl<T: Copy + Zero, const MIRRORED: bool> Kernel for Fours<'_, T, MIRRORED> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { ring, side, row, sums, scratch } = self;
+        let mut from = 0;
+        while let Some((f, sums)) = ring.at(from, row, sums) {
+            long::fours(ring, side, f, sums, scratch);
+            from += f.len();
         }
-        from += f.len();
     }
 }
 
