@@ -111,11 +111,35 @@ impl Layout {
         torus.cell_at(coordinates)
     }
 
-    /// Rows and columns as a page has them: a ring is one row. `None` beyond two axes.
-    pub(crate) fn rows_and_columns(sides: &Sides) -> Option<[usize; 2]> {
-        match *sides.0.as_slice() {
-            [columns] => Some([1, columns]),
-            [rows, columns] => Some([rows, columns]),
+    /// The planes that pages show.
+    pub(crate) fn planes(&self) -> Option<Planes> {
+        Planes::of(&self.grid, Some(&self.window))
+    }
+}
+
+/// A grid as pages show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Planes {
+    /// How many there are, one after the other.
+    pub(crate) layers: usize,
+    /// Rows and columns of each: a ring is one row.
+    pub(crate) extents: [usize; 2],
+    /// Rows and columns of a window.
+    pub(crate) window: [usize; 2],
+}
+
+impl Planes {
+    /// A grid of one or two axes is one plane; one of three is layers if windows have one cell along the first axis, so that
+    /// each document is in one of them. None otherwise. Without a window that of a page is a guess.
+    pub(crate) fn of(grid: &Sides, window: Option<&Sides>) -> Option<Self> {
+        let sides = window.map_or(&[][..], |window| &window.0);
+        let side = |axis: usize| sides.get(axis).or(sides.last()).copied().unwrap_or(1);
+        match *grid.0.as_slice() {
+            [columns] => Some(Self { layers: 1, extents: [1, columns], window: [1, side(0)] }),
+            [rows, columns] => Some(Self { layers: 1, extents: [rows, columns], window: [side(0), side(1)] }),
+            [layers, rows, columns] if matches!(sides, [1, _, _] | [1]) => {
+                Some(Self { layers, extents: [rows, columns], window: [side(1), side(2)] })
+            }
             _ => None,
         }
     }
@@ -164,6 +188,19 @@ mod tests {
     fn a_window_fits_into_its_grid() {
         for (grid, window) in [("4x4", "5x2"), ("4x4", "2x2x2"), ("3", "4")] {
             assert!(Layout::choose(Some(&sides(grid)), Some(&sides(window)), 10).is_err(), "{grid} {window}");
+        }
+    }
+
+    #[test]
+    fn pages_show_planes_and_layers() {
+        let of = |grid, window: Option<&str>| Planes::of(&sides(grid), window.map(sides).as_ref());
+        let planes = |layers, extents, window| Some(Planes { layers, extents, window });
+        assert_eq!(of("40", Some("5")), planes(1, [1, 40], [1, 5]));
+        assert_eq!(of("8x9", Some("3x2")), planes(1, [8, 9], [3, 2]));
+        assert_eq!(of("8x9", Some("3")), planes(1, [8, 9], [3, 3]));
+        assert_eq!(of("4x8x9", Some("1x3x2")), planes(4, [8, 9], [3, 2]));
+        for (grid, window) in [("4x8x9", Some("2x3x2")), ("4x8x9", None), ("2x2x2x2", Some("1x1x1x1"))] {
+            assert_eq!(of(grid, window), None, "{grid} {window:?}");
         }
     }
 

@@ -130,6 +130,7 @@ fn grids_that_are_none() {
     map(&["--window", "70"], &["larger than the grid", "remedy: "]);
     map(&["--grid", "8x8", "--window", "2x2x2"], &["3 axes", "remedy: "]);
     map(&["--grid", "8x8x8"], &["one or two axes", "countgrid fit", "remedy: "]);
+    map(&["--grid", "10x4x4", "--window", "1x2x2"], &["9 layers", "10x4x4", "remedy: "]);
     map(&["--grid", "1000000x1000000"], &["at most 1,048,576 cells", "remedy: "]);
     for garbage in ["0x5", "-3", "3.5", "eight", "8x", "1x1x1x1x1x1x1x1x1", "99999999999999999999"] {
         map(&[&format!("--grid={garbage}")], &["--grid"]);

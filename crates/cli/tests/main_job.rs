@@ -109,6 +109,38 @@ fn the_same_seed_gives_the_same_files() {
 }
 
 #[test]
+fn every_layer_has_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    write_folder(folder.path());
+    let layers = ["--grid", "3x4x4", "--window", "1x2x2"];
+    let said = map(folder.path(), &[&["."], &layers[..]].concat());
+    let written: Vec<_> = said.lines().filter(|line| line.starts_with("wrote")).collect();
+    assert_eq!(written.len(), 4, "{said}");
+    let page = |layer: usize| fs::read_to_string(folder.path().join(format!("map-{layer}.html"))).unwrap();
+    let pages = [1, 2, 3].map(page);
+    // Each document is on one of the pages, and each word on one at least.
+    for topic in common::TOPICS {
+        for number in 1..EACH {
+            let title = format!("\"Of {} {number}\"", topic.0);
+            let on = pages.iter().filter(|page| page.contains(&title));
+            assert_eq!(on.count(), 1, "{title}");
+        }
+        for word in topic.1.split(' ') {
+            assert!(pages.iter().any(|page| page.contains(word)), "{word}");
+        }
+    }
+    for (layer, page) in pages.iter().enumerate() {
+        assert!(page.contains(&format!(", layer {} of 3", layer + 1)));
+        assert!(page.contains("of 90"));
+    }
+    let model = load(folder.path().join("model.safetensors")).unwrap();
+    assert_eq!(model.table("prior").unwrap().shape, [3, 4, 4]);
+    assert!(!folder.path().join("map.html").exists());
+    // They are not read as texts, whatever is fitted next.
+    assert!(map(folder.path(), &["."]).contains("90 documents"));
+}
+
+#[test]
 fn results_beside_a_table_do_not_hide_it() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("made.csv"), csv(',')).unwrap();

@@ -6,7 +6,7 @@ use std::{
 };
 
 use countgrid_io::{check_writable, save, write_atomically};
-use countgrid_map::{Document, MAX_CELLS, Page, characteristic_words, coverage, write_html};
+use countgrid_map::{Document, MAX_CELLS, Page, Word, characteristic_words, coverage, write_html};
 use countgrid_text::TextOptions;
 
 use super::{
@@ -20,7 +20,7 @@ use crate::{
     fit::{Fitted, fit},
     interrupt::Interrupt,
     labels::Labelled,
-    layout::Layout,
+    layout::{Layout, Planes},
     model::{Stored, to_file},
     place::place,
     report::{Report, thousands},
@@ -31,21 +31,33 @@ use crate::{
 const WORDS: usize = 8;
 /// Windows of a document that the page keeps.
 const WINDOWS: usize = 8;
+/// Layers that a map has at most.
+const LAYERS: usize = 9;
 /// Documents that the page lists at most: it holds about half a kilobyte of each.
 pub(crate) const DOCUMENTS: usize = 20_000;
 
 pub(crate) fn run(args: &MapArgs) -> Result<(), Failure> {
     let report = Report::new(args.say.quiet, args.say.json);
     args.check()?;
-    let files = Files::in_folder(&args.output, args.model.law().is_some())?;
     let text = text_options(&args.words)?;
+    let mut layers = 1;
     if let Some(grid) = &args.fit.grid {
-        if Layout::rows_and_columns(grid).is_none() {
-            return Err(Failure::new(
-                format_args!("a page shows a grid of one or two axes, {grid} has {}", grid.0.len()),
-                "take --grid with one or two sides, or `countgrid fit` and then `embed` and `words`",
-            ));
-        }
+        layers = match Planes::of(grid, args.fit.window.as_ref()) {
+            Some(planes) if planes.layers <= LAYERS => planes.layers,
+            Some(planes) => {
+                return Err(Failure::new(
+                    format_args!("a map has {LAYERS} layers at most, and {grid} has {}", planes.layers),
+                    "take --grid with fewer on the first axis",
+                ));
+            }
+            None => {
+                return Err(Failure::new(
+                    format_args!("a page shows a grid of one or two axes, {grid} has {}", grid.0.len()),
+                    "take --grid with one or two sides; or layers, three sides and windows of one cell along the first, \
+                     such as --grid 3x16x16 --window 1x4x4; or `countgrid fit` and then `embed` and `words`",
+                ));
+            }
+        };
         if grid
             .0
             .iter()
@@ -59,6 +71,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<(), Failure> {
         }
     }
     args.fit.check()?;
+    let files = Files::in_folder(&args.output, args.model.law().is_some(), layers)?;
     if let Some(law) = args.model.law() {
         return topographic::run(args, law, &files, text, &report);
     }
@@ -69,10 +82,12 @@ pub(crate) fn run(args: &MapArgs) -> Result<(), Failure> {
     })
 }
 
-/// What is written: a page and a model; of topographic maps also a table and two pictures.
+/// What is written: a page, or one of each layer, and a model; of topographic maps also a table and two pictures.
 pub(crate) struct Files {
     folder: PathBuf,
     pub(crate) page: PathBuf,
+    layers: Vec<PathBuf>, // pages of layers, also of those that there are not
+    used: usize,          // how many layers there are
     pub(crate) model: PathBuf,
     pub(crate) points: PathBuf,
     pub(crate) svg: PathBuf,
@@ -81,14 +96,19 @@ pub(crate) struct Files {
 
 impl Files {
     /// The files in a folder that is there, or that can be made.
-    fn in_folder(folder: &Path, topographic: bool) -> Result<Self, Failure> {
+    fn in_folder(folder: &Path, topographic: bool, used: usize) -> Result<Self, Failure> {
         // `./map.html` is nothing but longer.
         let file = |name: &str| if folder == Path::new(".") { name.into() } else { folder.join(name) };
         let [page, model, points, svg, png] =
             ["map.html", "model.safetensors", "points.csv", "map.svg", "map.png"].map(file);
-        let files = Self { folder: folder.to_owned(), page, model, points, svg, png };
+        let layers = (1..=LAYERS).map(|layer| file(&format!("map-{layer}.html"))).collect();
+        let files = Self { folder: folder.to_owned(), page, layers, used, model, points, svg, png };
         if folder.exists() {
-            let written = if topographic { files.all() } else { files.of_grids() };
+            let written = if topographic {
+                files.of_topographic()
+            } else {
+                [files.pages(), vec![&files.model]].concat()
+            };
             written.into_iter().try_for_each(check_writable)?;
         } else {
             check_writable(folder)?; // as a name, which is as good as a folder's
@@ -96,15 +116,22 @@ impl Files {
         Ok(files)
     }
 
-    /// All of them.
+    /// All that a map may have written.
     pub(crate) fn all(&self) -> Vec<&Path> {
+        self.of_topographic().into_iter().chain(self.layers.iter().map(PathBuf::as_path)).collect()
+    }
+
+    fn of_topographic(&self) -> Vec<&Path> {
         let Self { page, model, points, svg, png, .. } = self;
         [page, model, points, svg, png].map(PathBuf::as_path).to_vec()
     }
 
-    /// Those that a grid has.
-    fn of_grids(&self) -> Vec<&Path> {
-        vec![&self.page, &self.model]
+    /// The page of a grid, or those of its layers.
+    fn pages(&self) -> Vec<&Path> {
+        match self.used {
+            1 => vec![&self.page],
+            used => self.layers.iter().take(used).map(PathBuf::as_path).collect(),
+        }
     }
 
     /// All or none: a file gets its name once those after it, and last the model, have been written.
@@ -172,40 +199,49 @@ fn draw<T: Stored>(
     let title = args.title.as_deref().unwrap_or(&corpus.name);
     let about = about(title, corpus, text, &args.words, &args.fit, &fitted.ending);
     let labels = Labelled::embed(&fitted.histograms, corpus, report)?;
-    let page = page(title, corpus, layout, &fitted, args.fit.seed, report)?;
-    let mut html = Vec::new();
-    write_html(&page, &mut html)
-        .map_err(|error| Failure::new(format_args!("the page: {error}"), "this is a bug worth a report"))?;
+    let pages = pages(title, corpus, layout, &fitted, args.fit.seed, report)?;
+    let mut rendered = Vec::with_capacity(pages.len());
+    for (path, page) in files.pages().into_iter().zip(&pages) {
+        let mut html = Vec::new();
+        write_html(page, &mut html).map_err(|error| {
+            Failure::new(format_args!("the page: {error}"), "this is a bug worth a report")
+        })?;
+        rendered.push((path, html));
+    }
     {
         let _whole = interrupt.writing();
-        files.write(&[(&files.page, html)], &to_file(&about, layout, &fitted.grid, labels.as_ref()))?;
+        files.write(&rendered, &to_file(&about, layout, &fitted.grid, labels.as_ref()))?;
     }
-    wrote(report, corpus, &fitted.ending, &[&files.page, &files.model]);
+    wrote(report, corpus, &fitted.ending, &[files.pages(), vec![&files.model]].concat());
     Ok(())
 }
 
-/// The page of a fitted grid.
-fn page<T: Stored>(
+/// The page of a fitted grid, or one of each layer: its documents are those that are likelier there than in another.
+fn pages<T: Stored>(
     title: &str,
     corpus: &Corpus<T>,
     layout: &Layout,
     fitted: &Fitted<T>,
     seed: u64,
     report: &Report,
-) -> Result<Page, Failure> {
-    let sides = (Layout::rows_and_columns(&layout.grid), Layout::rows_and_columns(&layout.window));
-    let (Some(extents), Some(window)) = sides else {
+) -> Result<Vec<Page>, Failure> {
+    let Some(Planes { layers, extents, window }) = layout.planes() else {
         return Err(Failure::new("a page needs one or two axes", "take another --grid"));
     };
-    let mut documents = Vec::with_capacity(corpus.entries.len());
+    let plane = extents[0] * extents[1];
+    let mut documents: Vec<Vec<Document>> = vec![Vec::new(); layers]; // [layer]
     place(&fitted.histograms, &corpus.bags, |bag, tokens, posterior| {
-        let mut best = [(0, T::zero()); WINDOWS];
-        let found = if tokens > 0.0 { posterior.best(&mut best) } else { 0 };
         // A float's probability may be a rounding above 1.
         let probability = |q: T| (q.to_f64() as f32).min(1.0);
-        let posterior = best.iter().take(found).map(|&(cell, q)| (cell as u32, probability(q))).collect();
+        let mut mass = vec![0.0; layers];
+        posterior.for_each(|cell, q| mass[cell / plane] += q.to_f64());
+        let layer = (0..layers).rev().max_by(|&a, &b| mass[a].total_cmp(&mass[b])).unwrap_or(0);
+        let mut best = [(0, T::zero()); WINDOWS];
+        let found = if tokens > 0.0 { posterior.best(&mut best) } else { 0 };
+        let here = best.iter().take(found).filter(|(cell, _)| cell / plane == layer);
+        let posterior = here.map(|&(cell, q)| ((cell % plane) as u32, probability(q))).collect();
         let Some(entry) = corpus.entries.get(bag) else { return };
-        documents.push(Document {
+        documents[layer].push(Document {
             title: entry.title.clone(),
             label: corpus.labels.of.get(bag).copied().flatten(),
             snippet: entry.snippet.clone(),
@@ -214,46 +250,61 @@ fn page<T: Stored>(
         });
     })?;
     let bug = |error| Failure::new(format_args!("the page: {error}"), "this is a bug worth a report");
-    let mass = coverage(extents, window, &documents).map_err(bug)?;
+    let mut mass = Vec::with_capacity(layers * plane);
+    for documents in &documents {
+        mass.extend(coverage(extents, window, documents).map_err(bug)?);
+    }
     let pi: Vec<f32> = fitted.grid.tables().0.iter().map(|&p| p.to_f64() as f32).collect();
     let cells = fitted.grid.shape().cells();
+    // Of all layers together, so that what sets a layer apart is shown in it.
     let words = characteristic_words(&pi, cells, &corpus.vocabulary, Some(&mass), WORDS).map_err(bug)?;
-
-    let all = documents.len();
-    if all > DOCUMENTS {
-        documents = thinned(documents, DOCUMENTS);
-        report.note(format_args!(
-            "the page lists {} of the {} documents, evenly chosen; all of them were fitted",
-            thousands(DOCUMENTS),
-            thousands(all)
-        ));
+    let (most, mut all) = (DOCUMENTS / layers, Vec::with_capacity(layers));
+    for (layer, mut documents) in documents.into_iter().enumerate() {
+        let title = match layers {
+            1 => title.to_owned(),
+            _ => format!("{title}, layer {} of {layers}", layer + 1),
+        };
+        let total = documents.len();
+        let mut listed = match layers {
+            1 => thousands(total),
+            _ => format!("{} of {}", thousands(total), thousands(corpus.entries.len())),
+        };
+        if total > most {
+            documents = thinned(documents, most);
+            report.note(format_args!(
+                "the page of {title} lists {} of its {} documents, evenly chosen; all of them were fitted",
+                thousands(most),
+                thousands(total)
+            ));
+            listed.push_str(&format!(", of which {} are listed", thousands(most)));
+        }
+        let first = layer * plane;
+        let here = words.iter().filter(|word| (first..first + plane).contains(&(word.cell as usize)));
+        let words = here.map(|word| Word { cell: word.cell - first as u32, ..word.clone() }).collect();
+        let ending = &fitted.ending;
+        let facts = [
+            ("Documents", listed),
+            ("Tokens", thousands(corpus.tokens.round())),
+            ("Vocabulary", format!("{} words", thousands(corpus.vocabulary.len()))),
+            ("Grid", layout.grid.to_string()),
+            ("Window", layout.window.to_string()),
+            ("Iterations", format!("{} ({})", ending.iterations, ending.why())),
+            ("Bound per token", format!("{:.4} nats", ending.bound_per_token)),
+            ("Seed", seed.to_string()),
+            ("Made by", concat!("countgrid ", env!("CARGO_PKG_VERSION")).to_owned()),
+        ];
+        all.push(Page {
+            title,
+            extents,
+            window,
+            words,
+            documents,
+            labels: corpus.labels.names.clone(),
+            facts: facts.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+            ..Page::default()
+        });
     }
-    let listed = match all {
-        all if all > DOCUMENTS => format!("{}, of which {} are listed", thousands(all), thousands(DOCUMENTS)),
-        all => thousands(all),
-    };
-    let ending = &fitted.ending;
-    let facts = [
-        ("Documents", listed),
-        ("Tokens", thousands(corpus.tokens.round())),
-        ("Vocabulary", format!("{} words", thousands(corpus.vocabulary.len()))),
-        ("Grid", layout.grid.to_string()),
-        ("Window", layout.window.to_string()),
-        ("Iterations", format!("{} ({})", ending.iterations, ending.why())),
-        ("Bound per token", format!("{:.4} nats", ending.bound_per_token)),
-        ("Seed", seed.to_string()),
-        ("Made by", concat!("countgrid ", env!("CARGO_PKG_VERSION")).to_owned()),
-    ];
-    Ok(Page {
-        title: title.to_owned(),
-        extents,
-        window,
-        words,
-        documents,
-        labels: corpus.labels.names.clone(),
-        facts: facts.map(|(name, value)| (name.to_owned(), value)).to_vec(),
-        ..Page::default()
-    })
+    Ok(all)
 }
 
 /// So many of them, evenly spaced.
