@@ -218,7 +218,9 @@ impl<T: Stored> Data<T> {
                 .collect();
             bag.sort_unstable_by_key(|&(feature, _)| feature);
             scale_to(tokens, &mut bag);
-            let bag: Vec<_> = bag.into_iter().map(|(feature, count)| (feature, T::from_f64(count))).collect();
+            // What is too small for the type is as good as absent.
+            let rounded = bag.into_iter().map(|(feature, count)| (feature, T::from_f64(count)));
+            let bag: Vec<_> = rounded.filter(|&(_, count)| count > T::zero()).collect();
             builder.push(&bag)?;
         }
         let sequences = match &self.sequences {
