@@ -413,10 +413,6 @@ pub(crate) struct EvaluationArgs {
     /// Take terms and gradients of one model, fitted without labels, rather than of one for each label
     #[arg(long)]
     pub(crate) one_model: bool,
-    /// Fit so many times from different random starts, each the best of --restarts, and take the terms or gradients of all
-    /// side by side: what they say depends less on where one of them happened to end
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) models: usize,
     /// Parts that are held out in turn
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) folds: usize,
@@ -467,15 +463,6 @@ pub(crate) struct EvaluationArgs {
 }
 
 impl EvaluationArgs {
-    /// Whether the classifier sees terms of free energies or gradients.
-    fn looks_at_terms(&self) -> bool {
-        match self.classifier {
-            Classifier::SvmRbf | Classifier::SvmLinear => self.features.is_none_or(Features::of_each_class),
-            Classifier::Nearest => self.features.is_some_and(Features::of_each_class),
-            _ => false,
-        }
-    }
-
     /// Whether the model has the features that the classifier takes.
     fn known_features(&self) -> bool {
         let usual = match self.classifier {
@@ -562,13 +549,6 @@ impl EvaluationArgs {
             Self { one_model: true, features: Some(Features::Top), .. } => refuse(
                 "--features top are of two models, and --one-model asks for one".into(),
                 "leave --one-model out, or take --features fisher",
-            ),
-            Self { models: 0, .. } => {
-                refuse("--models 0 leaves nothing to look at".into(), "take --models of at least 1")
-            }
-            Self { models: 2.., .. } if !self.looks_at_terms() => refuse(
-                "--models is for terms and gradients, and there are none to take side by side".into(),
-                "add --classifier svm-rbf --features fess or another, or leave --models out",
             ),
             Self { model: ModelKind::Hmm, numbers: ScaleArgs { tokens: Some(_), .. }, .. } => {
                 refuse("--tokens scales counts, and --model hmm takes sequences".into(), "leave it out")

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Options that may be tried. What the data are, and how they are split, is not among them.
-const OPTIONS: [&str; 30] = [
+const OPTIONS: [&str; 29] = [
     "anneal",
     "classifier",
     "draws",
@@ -26,7 +26,6 @@ const OPTIONS: [&str; 30] = [
     "metric",
     "min-count",
     "model",
-    "models",
     "neighbours",
     "penalty",
     "prior",

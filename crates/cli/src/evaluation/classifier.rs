@@ -145,27 +145,9 @@ impl<T: Stored> Fold<T> {
         Ok(rows)
     }
 
-    /// Features of training and test documents, of `--models` fits side by side.
-    fn rows_anew(
-        &self,
-        kind: Features,
-        args: &EvaluationArgs,
-        interrupt: &Interrupt,
-    ) -> Result<(Rows, Rows), Failure> {
-        let (mut training, mut test) = (Vec::new(), Vec::new());
-        let mut one = args.clone();
-        for start in 0..args.models as u64 {
-            one.fit.seed = args.fit.seed.wrapping_add(start);
-            let rows = self.rows_of(kind, &one, interrupt)?;
-            training.push(rows.0);
-            test.push(rows.1);
-        }
-        Ok((Rows::beside(&training, self.training.len())?, Rows::beside(&test, self.test.len())?))
-    }
-
     /// Features of training and test documents: of one model without labels, or of one for each class side by side
     /// where they are terms of a free energy (Perina et al. 2009, Eq. 7).
-    fn rows_of(
+    fn rows_anew(
         &self,
         kind: Features,
         args: &EvaluationArgs,
