@@ -143,7 +143,8 @@ impl<T: Real> Kernel for Row<'_, T> {
             Similarity::Intersection => rows.for_each(|(out, b)| *out = sum_of(self.a, b, Smaller)),
             Similarity::SquaredDistance => rows.for_each(|(out, b)| *out = sum_of(self.a, b, Apart)),
             Similarity::Rbf { gamma } => {
-                rows.for_each(|(out, b)| *out = exp(-gamma * sum_of(self.a, b, Apart)));
+                rows.for_each(|(out, b)| *out = sum_of(self.a, b, Apart));
+                Gaussian { gamma, distances: self.out }.run();
             }
         }
     }

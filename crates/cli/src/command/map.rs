@@ -233,9 +233,12 @@ fn pages<T: Stored>(
     place(&fitted.histograms, &corpus.bags, |bag, tokens, posterior| {
         // A float's probability may be a rounding above 1.
         let probability = |q: T| (q.to_f64() as f32).min(1.0);
-        let mut mass = vec![0.0; layers];
-        posterior.for_each(|cell, q| mass[cell / plane] += q.to_f64());
-        let layer = (0..layers).rev().max_by(|&a, &b| mass[a].total_cmp(&mass[b])).unwrap_or(0);
+        let mut layer = 0;
+        if layers > 1 {
+            let mut mass = vec![0.0; layers];
+            posterior.for_each(|cell, q| mass[cell / plane] += q.to_f64());
+            layer = (0..layers).rev().max_by(|&a, &b| mass[a].total_cmp(&mass[b])).unwrap_or(0);
+        }
         let mut best = [(0, T::zero()); WINDOWS];
         let found = if tokens > 0.0 { posterior.best(&mut best) } else { 0 };
         let here = best.iter().take(found).filter(|(cell, _)| cell / plane == layer);
