@@ -26,7 +26,7 @@ fn compare<T: Real>(criterion: &mut Criterion, function: &Function<T>) {
         let x: Vec<T> = (0..length).map(|i| T::from_f64(input(i as f64 / length as f64))).collect();
         let mut y = x.clone();
         group.throughput(Throughput::Elements(length as u64));
-        for asked in [Level::Baseline, Level::Avx2] {
+        for asked in Level::ALL {
             if set_level(asked) != asked {
                 continue; // this machine has no such vectors
             }

@@ -36,7 +36,7 @@ fn compare<T: Real>(
         x.iter_mut().enumerate().for_each(|(i, x)| *x = T::from_f64(value((i % 1009) as f64 / 1009.0)));
         let tables = &mut Tables { y: x.clone(), x };
         group.throughput(Throughput::Elements(length as u64));
-        for level in [Level::Baseline, Level::Avx2] {
+        for level in Level::ALL {
             if set_level(level) == level {
                 time(&mut group, BenchmarkId::new(format!("ours/{level}"), length), tables, ours);
             }

@@ -50,7 +50,7 @@ fn table<T: Real>(name: &str, std_exp: fn(T) -> T, std_ln: fn(T) -> T) {
 }
 
 fn main() {
-    for asked in [Level::Baseline, Level::Avx2] {
+    for asked in Level::ALL {
         if set_level(asked) == asked {
             table::<f32>("f32", f32::exp, f32::ln);
             table::<f64>("f64", f64::exp, f64::ln);

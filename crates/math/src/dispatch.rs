@@ -23,6 +23,9 @@
 pub trait Kernel {
     /// What [`Kernel::run`] returns.
     type Output;
+    /// The widest vectors that this body was found to gain from. Wider is not always faster: a compiler that is given
+    /// 512 bits made some loops over lanes five times as slow.
+    const WIDEST: Level = Level::Avx2;
     /// The body.
     fn run(self) -> Self::Output;
 }
@@ -33,17 +36,23 @@ pub trait Kernel {
 pub enum Level {
     /// What the program was compiled for: SSE2 on x86-64, NEON on AArch64.
     Baseline,
-    /// 256-bit vectors of x86-64. Wider ones are left alone: loops over lanes came out 5 times slower.
+    /// 256-bit vectors of x86-64.
     Avx2,
+    /// 512-bit vectors of x86-64, for the kernels that gain from them: see [`Kernel::WIDEST`].
+    Avx512,
 }
 
 impl Level {
-    /// `baseline` or `avx2`.
+    /// All of them, the narrowest vectors first. A machine need not have each.
+    pub const ALL: [Self; 3] = [Self::Baseline, Self::Avx2, Self::Avx512];
+
+    /// `baseline`, `avx2` or `avx512`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Baseline => "baseline",
             Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
         }
     }
 }
@@ -57,86 +66,109 @@ impl core::fmt::Display for Level {
 /// Runs a kernel with the widest vectors that this machine has and [`level`] allows.
 #[inline]
 pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
-    #[cfg(all(feature = "std", target_arch = "x86_64", not(target_feature = "avx2")))]
-    if level() == Level::Avx2 {
-        // SAFETY: `level` is `Avx2` only after `is_x86_feature_detected!("avx2")` said so on this machine,
-        // which is all that calling a function with `target_feature(enable = "avx2")` asks for.
-        return unsafe { run_time::run_avx2(kernel) };
+    #[cfg(all(feature = "std", target_arch = "x86_64", not(target_feature = "avx512f")))]
+    {
+        let level = level();
+        if level >= Level::Avx512 && K::WIDEST >= Level::Avx512 {
+            // SAFETY: `level` is `Avx512` only after `is_x86_feature_detected!` said of every feature that
+            // `run_avx512` enables that this machine has it, which is all that calling it asks for.
+            return unsafe { run_time::run_avx512(kernel) };
+        }
+        if level >= Level::Avx2 && K::WIDEST >= Level::Avx2 {
+            // SAFETY: `level` is `Avx2` or above only after `is_x86_feature_detected!("avx2")` said so on this
+            // machine, or because all of the program is compiled for it; calling a function with
+            // `target_feature(enable = "avx2")` asks for nothing else.
+            return unsafe { run_time::run_avx2(kernel) };
+        }
     }
     kernel.run()
 }
 
-#[cfg(all(feature = "std", target_arch = "x86_64", not(target_feature = "avx2")))]
+#[cfg(all(feature = "std", target_arch = "x86_64", not(target_feature = "avx512f")))]
 mod run_time {
     use super::{Kernel, Level};
     use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-    const UNKNOWN: u8 = 0;
-    const BASELINE: u8 = 1;
-    const AVX2: u8 = 2;
-    /// One of the three above. Every thread that finds `UNKNOWN` stores the same answer, so order is free.
+    /// A level, or `UNKNOWN`. Every thread that finds that stores the same answer, so order is free.
     static LEVEL: AtomicU8 = AtomicU8::new(UNKNOWN);
+    const UNKNOWN: u8 = u8::MAX;
 
     #[inline]
     pub(super) fn level() -> Level {
         match LEVEL.load(Relaxed) {
-            AVX2 => Level::Avx2,
-            BASELINE => Level::Baseline,
+            2 => Level::Avx512,
+            1 => Level::Avx2,
+            0 => Level::Baseline,
             _ => detect(),
         }
     }
 
     #[cold]
     fn detect() -> Level {
-        let asked = match std::env::var("COUNTGRID_SIMD") {
-            Ok(name) if name == Level::Baseline.name() => Level::Baseline,
-            _ => Level::Avx2,
-        };
-        set_level(asked)
+        let asked = std::env::var("COUNTGRID_SIMD").ok();
+        let asked = Level::ALL.into_iter().find(|level| asked.as_deref() == Some(level.name()));
+        set_level(asked.unwrap_or(Level::Avx512))
     }
 
     pub(super) fn set_level(asked: Level) -> Level {
-        if asked == Level::Avx2 && std::arch::is_x86_feature_detected!("avx2") {
-            LEVEL.store(AVX2, Relaxed);
-            Level::Avx2
-        } else {
-            LEVEL.store(BASELINE, Relaxed);
-            Level::Baseline
-        }
+        let avx2 = std::arch::is_x86_feature_detected!("avx2");
+        let avx512 = std::arch::is_x86_feature_detected!("avx512f")
+            && std::arch::is_x86_feature_detected!("avx512bw")
+            && std::arch::is_x86_feature_detected!("avx512dq")
+            && std::arch::is_x86_feature_detected!("avx512vl");
+        let best = match (avx2, avx512) {
+            (true, true) => Level::Avx512,
+            (true, false) => Level::Avx2,
+            _ => Level::Baseline,
+        };
+        let level = asked.min(best).max(super::compiled_level());
+        LEVEL.store(level as u8, Relaxed);
+        level
     }
 
     #[target_feature(enable = "avx2")]
     pub(super) fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
         kernel.run()
     }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    pub(super) fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
+        kernel.run()
+    }
 }
 
 /// The instruction set that [`dispatch`] uses.
 ///
-/// Under `std` on x86-64 it is looked up once, when first needed: the best of the machine, or `baseline` if
-/// the environment variable `COUNTGRID_SIMD` says so. Elsewhere it is what the program was compiled for.
+/// Under `std` on x86-64 it is looked up once, when first needed: the best of the machine, or the one below it that
+/// the environment variable `COUNTGRID_SIMD` names. Elsewhere it is what the program was compiled for.
 #[inline]
 #[must_use]
 pub fn level() -> Level {
-    #[cfg(all(feature = "std", target_arch = "x86_64", not(target_feature = "avx2")))]
+    #[cfg(all(feature = "std", target_arch = "x86_64", not(target_feature = "avx512f")))]
     return run_time::level();
-    #[cfg(not(all(feature = "std", target_arch = "x86_64", not(target_feature = "avx2"))))]
+    #[cfg(not(all(feature = "std", target_arch = "x86_64", not(target_feature = "avx512f"))))]
     compiled_level()
 }
 
 /// Asks for an instruction set from now on, for all threads, and returns what is in force: what was asked
 /// for, or the best that there is below it. For tests and measurements; no result depends on it.
 pub fn set_level(asked: Level) -> Level {
-    #[cfg(all(feature = "std", target_arch = "x86_64", not(target_feature = "avx2")))]
+    #[cfg(all(feature = "std", target_arch = "x86_64", not(target_feature = "avx512f")))]
     return run_time::set_level(asked);
-    #[cfg(not(all(feature = "std", target_arch = "x86_64", not(target_feature = "avx2"))))]
+    #[cfg(not(all(feature = "std", target_arch = "x86_64", not(target_feature = "avx512f"))))]
     {
         let _ = asked;
         compiled_level()
     }
 }
 
-#[cfg(not(all(feature = "std", target_arch = "x86_64", not(target_feature = "avx2"))))]
+/// What every kernel is compiled for, whatever is dispatched.
 const fn compiled_level() -> Level {
-    if cfg!(target_feature = "avx2") { Level::Avx2 } else { Level::Baseline }
+    if cfg!(target_feature = "avx512f") {
+        Level::Avx512
+    } else if cfg!(target_feature = "avx2") {
+        Level::Avx2
+    } else {
+        Level::Baseline
+    }
 }

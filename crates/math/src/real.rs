@@ -31,6 +31,8 @@ pub trait Real:
 
     /// A row of zeros.
     fn lanes() -> Self::Lanes;
+    /// The rows of a packed table; without the rest, if the last one is not whole.
+    fn rows(table: &[Self]) -> &[Self::Lanes];
     /// The nearest value of this type.
     fn from_f64(x: f64) -> Self;
     /// The value, exactly.
@@ -83,6 +85,10 @@ macro_rules! real {
             #[inline(always)]
             fn lanes() -> Self::Lanes {
                 [0.0; $lanes]
+            }
+            #[inline(always)]
+            fn rows(table: &[Self]) -> &[Self::Lanes] {
+                table.as_chunks().0
             }
             #[inline(always)]
             fn from_f64(x: f64) -> Self {

@@ -4,7 +4,7 @@
 //! the lower half until one is left. Vectors of any width can follow that order, and none can change it.
 
 use crate::error::same_length;
-use crate::{Kernel, LengthError, Real, dispatch, exp, ln};
+use crate::{Kernel, LengthError, Level, Real, dispatch, exp, ln};
 
 #[inline(always)]
 fn reduce<T: Real>(start: T, x: &[T], term: impl Fn(T) -> T, combine: impl Fn(T, T) -> T) -> T {
@@ -66,11 +66,12 @@ fn relative_exp<T: Real>(x: T, largest: T) -> T {
 }
 
 macro_rules! kernels {
-    ($($kernel:ident($slice:ty $(, $also:ty)?) = |$x:pat_param $(, $y:pat_param)?| $body:expr;)*) => {
+    ($($widest:ident $kernel:ident($slice:ty $(, $also:ty)?) = |$x:pat_param $(, $y:pat_param)?| $body:expr;)*) => {
         $(struct $kernel<'a, T>($slice $(, $also)?);
 
         impl<T: Real> Kernel for $kernel<'_, T> {
             type Output = T;
+            const WIDEST: Level = Level::$widest;
             #[inline(always)]
             fn run(self) -> T {
                 let $kernel($x $(, $y)?) = self;
@@ -80,12 +81,12 @@ macro_rules! kernels {
     };
 }
 kernels! {
-    Sum(&'a [T]) = |x| total(x);
-    Max(&'a [T]) = |x| largest(x);
-    Dot(&'a [T], &'a [T]) = |x, y| dot_body(x, y);
-    SumXLogX(&'a [T]) = |x| reduce(T::zero(), x, |x| if x == T::zero() { x } else { x * ln(x) }, add);
-    LogSumExp(&'a [T]) = |x| log_sum_exp_body(x);
-    SoftmaxCut(&'a mut [T], T) = |x, cut| softmax_body(x, cut);
+    Avx2 Sum(&'a [T]) = |x| total(x);
+    Avx512 Max(&'a [T]) = |x| largest(x);
+    Avx2 Dot(&'a [T], &'a [T]) = |x, y| dot_body(x, y);
+    Avx512 SumXLogX(&'a [T]) = |x| reduce(T::zero(), x, |x| if x == T::zero() { x } else { x * ln(x) }, add);
+    Avx512 LogSumExp(&'a [T]) = |x| log_sum_exp_body(x);
+    Avx512 SoftmaxCut(&'a mut [T], T) = |x, cut| softmax_body(x, cut);
 }
 
 #[inline(always)]
@@ -210,6 +211,7 @@ struct SumLnFloored<'a, T>(&'a [T]);
 
 impl<T: Real> Kernel for SumLnFloored<'_, T> {
     type Output = f64;
+    const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(self) -> f64 {

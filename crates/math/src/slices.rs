@@ -1,7 +1,7 @@
 //! Kernels that write slices.
 
 use crate::error::same_length;
-use crate::{Kernel, LengthError, Real, dispatch, elementary::Elementary, exp, ln};
+use crate::{Kernel, LengthError, Level, Real, dispatch, elementary::Elementary, exp, ln};
 
 macro_rules! in_place {
     ($($(#[$doc:meta])* $name:ident, $kernel:ident, $function:path;)*) => {
@@ -9,6 +9,7 @@ macro_rules! in_place {
 
         impl<T: Real> Kernel for $kernel<'_, T> {
             type Output = ();
+            const WIDEST: Level = Level::Avx512;
             #[inline(always)]
             fn run(self) {
                 for x in self.0 {
@@ -58,6 +59,7 @@ struct Axpy<'a, T>(T, &'a [T], &'a mut [T]);
 
 impl<T: Real> Kernel for Axpy<'_, T> {
     type Output = ();
+    const WIDEST: Level = Level::Avx512;
     #[inline(always)]
     fn run(self) {
         let Self(a, x, y) = self;
@@ -88,6 +90,7 @@ struct Scale<'a, T>(T, &'a mut [T]);
 
 impl<T: Real> Kernel for Scale<'_, T> {
     type Output = ();
+    const WIDEST: Level = Level::Avx512;
     #[inline(always)]
     fn run(self) {
         for x in self.1 {

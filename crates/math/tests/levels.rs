@@ -12,8 +12,10 @@ fn same_on_every_level<R: PartialEq + std::fmt::Debug>(run: impl Fn() -> R) -> R
     let _guard = LEVEL.lock().unwrap_or_else(PoisonError::into_inner);
     set_level(Level::Baseline);
     let baseline = run();
-    set_level(Level::Avx2);
-    assert_eq!(run(), baseline);
+    for level in Level::ALL {
+        set_level(level);
+        assert_eq!(run(), baseline, "{level}");
+    }
     baseline
 }
 
@@ -116,14 +118,16 @@ mod choice {
         let _guard = LEVEL.lock().unwrap_or_else(PoisonError::into_inner);
         assert_eq!(set_level(Level::Baseline), Level::Baseline);
         assert_eq!(level().name(), "baseline");
-        let has_avx2 = std::arch::is_x86_feature_detected!("avx2");
-        assert_eq!(set_level(Level::Avx2) == Level::Avx2, has_avx2);
-        assert_eq!(level() == Level::Avx2, has_avx2);
+        for asked in Level::ALL {
+            assert_eq!(set_level(asked), asked.min(best()));
+            assert_eq!(level(), asked.min(best()));
+        }
     }
 
     #[test]
     fn the_environment_lowers_the_level() {
-        for (asked, expected) in [("baseline", "baseline"), ("", best())] {
+        let known = Level::ALL.map(|level| (level.name(), level.min(best())));
+        for (asked, expected) in known.into_iter().chain([("", best()), ("avx1024", best())]) {
             let child = Command::new(std::env::current_exe().unwrap())
                 .args(["choice::print_the_level", "--exact", "--ignored", "--nocapture"])
                 .env("COUNTGRID_SIMD", asked)
@@ -134,8 +138,16 @@ mod choice {
         }
     }
 
-    fn best() -> &'static str {
-        if std::arch::is_x86_feature_detected!("avx2") { "avx2" } else { "baseline" }
+    fn best() -> Level {
+        let has = |feature: &str| {
+            let flags = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+            flags.split_whitespace().any(|flag| flag == feature)
+        };
+        match (has("avx2"), ["avx512f", "avx512bw", "avx512dq", "avx512vl"].into_iter().all(has)) {
+            (true, true) => Level::Avx512,
+            (true, false) => Level::Avx2,
+            _ => Level::Baseline,
+        }
     }
 
     #[test]

@@ -49,7 +49,8 @@ fn machine() -> String {
         (cfg!(target_feature = "sse2"), "SSE2"),
     ];
     let vectors = match countgrid_math::level() {
-        countgrid_math::Level::Avx2 if !cfg!(target_feature = "avx512f") => "AVX2",
+        countgrid_math::Level::Avx512 if !cfg!(target_feature = "avx512f") => "AVX-512 where it is faster",
+        countgrid_math::Level::Avx2 => "AVX2",
         _ => compiled.iter().find(|(has, _)| *has).map_or("no vectors", |(_, name)| name),
     };
     let endian = if cfg!(target_endian = "big") { "big endian" } else { "little endian" };
