@@ -2,7 +2,7 @@ use core::marker::PhantomData;
 
 use countgrid_counts::Bags;
 use countgrid_em::{Table, Tables};
-use countgrid_math::{Kernel, Real, dispatch};
+use countgrid_math::{Kernel, Level, Real, dispatch};
 use countgrid_prefix::Way;
 
 use crate::{
@@ -455,6 +455,7 @@ struct FlooredLog<'a, T> {
 
 impl<T: Real> Kernel for FlooredLog<'_, T> {
     type Output = ();
+    const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(self) {
@@ -474,6 +475,7 @@ struct LogShares<'a, T> {
 
 impl<T: Real> Kernel for LogShares<'_, T> {
     type Output = T;
+    const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(self) -> T {
@@ -504,6 +506,7 @@ struct Peaks<'a, T, I> {
 
 impl<'a, T: Real, I: Iterator<Item = &'a mut T>> Kernel for Peaks<'_, T, I> {
     type Output = ();
+    const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(self) {

@@ -1,6 +1,6 @@
 use countgrid_counts::Bags;
 use countgrid_em::{Anneal, Fit, Learn};
-use countgrid_math::{Kernel, Real, dispatch, sum, sum_ln_floored};
+use countgrid_math::{Kernel, Level, Real, dispatch, sum, sum_ln_floored};
 
 use crate::{
     Grid, GridError, LogHistograms, Options, Shape, Statistics,
@@ -285,6 +285,7 @@ struct Inner<'a, T> {
 
 impl<T: Real> Kernel for Inner<'_, T> {
     type Output = f64;
+    const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(self) -> f64 {

@@ -3,7 +3,7 @@
 //! `pi / V · S'(F / h)` with `h = S pi / V` is `pi · S'(F / S pi)`: the volume cancels. Column sums are
 //! collected on the way and divided out in a second sweep, the one that computes the table of the next E-step.
 
-use countgrid_math::{Kernel, Real, dispatch};
+use countgrid_math::{Kernel, Level, Real, dispatch};
 use countgrid_prefix::{Way, axes, sums_along};
 use countgrid_torus::Windows;
 
@@ -128,6 +128,7 @@ struct Quotient<'a, T> {
 
 impl<T: Real> Kernel for Quotient<'_, T> {
     type Output = ();
+    const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(self) {
@@ -147,6 +148,7 @@ struct Product<'a, T> {
 
 impl<T: Real> Kernel for Product<'_, T> {
     type Output = ();
+    const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(self) {
@@ -243,6 +245,7 @@ struct Collect<'a, T> {
 
 impl<T: Real> Kernel for Collect<'_, T> {
     type Output = ();
+    const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(self) {
@@ -262,6 +265,7 @@ struct Divide<'a, T> {
 
 impl<T: Real> Kernel for Divide<'_, T> {
     type Output = ();
+    const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(self) {

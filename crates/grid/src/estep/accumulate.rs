@@ -2,7 +2,7 @@
 //! so it does not matter whether counts are added up bag by bag or feature by feature.
 
 use countgrid_counts::{Bags, Count};
-use countgrid_math::{Kernel, Real, dispatch};
+use countgrid_math::{Kernel, Level, Real, dispatch};
 
 use super::{
     Source,
@@ -141,6 +141,7 @@ struct Gather<'a, T, B> {
 
 impl<T: Real, B: Bags> Kernel for Gather<'_, T, B> {
     type Output = ();
+    const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(self) {
@@ -175,6 +176,12 @@ impl<T: Real, B: Bags> Kernel for Gather<'_, T, B> {
     }
 }
 
+/// `F += c q` in the lanes of a tile.
+#[inline(always)]
+fn add_row<T: Real>(f: &mut T::Lanes, count: T, q: &T::Lanes) {
+    f.as_mut().iter_mut().zip(q.as_ref()).for_each(|(f, &q)| *f += count * q);
+}
+
 #[inline(always)]
 fn gather<T: Real, B: Bags, const N: usize>(
     sums: &mut [T],
@@ -182,7 +189,7 @@ fn gather<T: Real, B: Bags, const N: usize>(
     spans: &[T],
     q: &[T], // [bag][tile][lane]
 ) {
-    let (lanes, size) = (T::LANES, source.size());
+    let (lanes, size, q) = (T::LANES, source.size(), T::rows(q).as_chunks::<N>().0);
     for (feature, span) in spans.chunks_exact(2).enumerate() {
         let span = whole(span[0])..whole(span[1]);
         let Some((owners, counts)) = source.bags.column(feature) else { return };
@@ -196,10 +203,15 @@ fn gather<T: Real, B: Bags, const N: usize>(
         }
         for (&owner, &count) in owners.iter().zip(counts) {
             let count = count.to_real::<T>();
-            let bag = (owner as usize - source.first) * N * lanes;
-            let Some(q) = q.get(bag..bag + N * lanes) else { continue };
-            for (f, q) in f.iter_mut().zip(q.chunks_exact(lanes)) {
-                f.as_mut().iter_mut().zip(q).for_each(|(f, &q)| *f += count * q);
+            let Some(q) = q.get(owner as usize - source.first) else { continue };
+            if let ([f0, f1, f2, f3], [q0, q1, q2, q3]) = (&mut f[..], &q[..]) {
+                // Spelled out: of a loop over tiles, compilers for 512 bits make vectors of one lane of each.
+                add_row::<T>(f0, count, q0);
+                add_row::<T>(f1, count, q1);
+                add_row::<T>(f2, count, q2);
+                add_row::<T>(f3, count, q3);
+            } else {
+                f.iter_mut().zip(q).for_each(|(f, q)| add_row::<T>(f, count, q));
             }
         }
         for (tile, f) in f.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Which blocks may hold a window within the cut of the bag's best: bounds tell, without scoring them.
 
 use countgrid_counts::Bags;
-use countgrid_math::{Kernel, Real, dispatch};
+use countgrid_math::{Kernel, Level, Real, dispatch};
 
 use super::{
     Heat, Source,
@@ -14,9 +14,9 @@ use crate::parallel::{Rows, each};
 pub(super) struct Candidates<'a, T> {
     pub(super) marks: &'a mut [T], // [tile][bag], bounds; -inf where no window can be alive
     pub(super) stride: usize,      // bags of a row of marks, of which the chunk may take fewer
-    pub(super) tops: &'a mut [T],  // [bag], the tile of the largest bound
-    pub(super) best: &'a mut [T],  // [bag], the best score in that tile
-    pub(super) top_scores: &'a mut [T], // [bag][lane], all scores in that tile
+    pub(super) tops: &'a mut [T], // ascending, `tile stride + bag` of every bag and the tile of its largest bound
+    pub(super) best: &'a mut [T], // [bag], the best score in that tile
+    pub(super) top_scores: &'a mut [T], // [top][lane], all scores in that tile
 }
 
 impl<T: Real> Candidates<'_, T> {
@@ -44,18 +44,13 @@ impl<T: Real> Candidates<'_, T> {
         each(bags.div_ceil(STRIPE), stripes, |stripe, (tops, best)| {
             dispatch(Tops { bounds, bags, first: stripe * STRIPE, tops: tops.table, best: best.table });
         });
+        self.sort_tops(starts);
         // The best score of the most promising tile is a lower bound of the best there is, nearly always itself.
         let tops = &*self.tops;
-        let stripes = (Rows::new(self.top_scores, STRIPE * T::LANES), Rows::new(self.best, STRIPE));
-        each(bags.div_ceil(STRIPE), stripes, |stripe, (scores, best)| {
-            dispatch(TopScores {
-                source,
-                tops,
-                first: stripe * STRIPE,
-                scores: scores.table,
-                best: best.table,
-            });
+        each(bags.div_ceil(STRIPE), Rows::new(self.top_scores, STRIPE * T::LANES), |stripe, scores| {
+            dispatch(TopScores { source, bags, tops, first: stripe * STRIPE, scores: scores.table });
         });
+        dispatch(BestOfTop { tops, top_scores: self.top_scores, bags, best: self.best });
         let mut fit = bags;
         loop {
             let best = self.best.get(..fit).unwrap_or_default();
@@ -69,6 +64,28 @@ impl<T: Real> Candidates<'_, T> {
             }
             fit = (fit / 2).max(1); // one bag fits, alive as it may be everywhere
         }
+    }
+
+    /// Brings bags with the same tile together, so that each tile is fetched once: from each bag's tile to the keys, by
+    /// counting. `counts` `[tile]`.
+    fn sort_tops(&mut self, counts: &mut [T]) {
+        counts.fill(T::zero());
+        for &tile in &*self.tops {
+            if let Some(count) = counts.get_mut(whole(tile)) {
+                *count += T::one();
+            }
+        }
+        starts_from_counts(counts);
+        let sorted = self.top_scores.get_mut(..self.stride).unwrap_or_default(); // not yet in use
+        for (bag, &tile) in self.tops.iter().enumerate() {
+            if let Some(next) = counts.get_mut(whole(tile)) {
+                if let Some(key) = sorted.get_mut(whole(*next)) {
+                    *key = kept(whole(tile) * self.stride + bag);
+                }
+                *next += T::one();
+            }
+        }
+        self.tops.iter_mut().zip(&*sorted).for_each(|(top, &key)| *top = key);
     }
 
     /// Scores the blocks of one tile.
@@ -89,6 +106,7 @@ struct Bounds<'a, T, B> {
 
 impl<T: Real, B: Bags> Kernel for Bounds<'_, T, B> {
     type Output = ();
+    const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(self) {
@@ -115,6 +133,7 @@ struct Tops<'a, T> {
 
 impl<T: Real> Kernel for Tops<'_, T> {
     type Output = ();
+    const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(self) {
@@ -135,24 +154,60 @@ impl<T: Real> Kernel for Tops<'_, T> {
 /// Scores of some bags in their most promising tiles.
 struct TopScores<'a, T, B> {
     source: Source<'a, T, B>,
-    tops: &'a [T], // [bag] of the chunk
+    bags: usize,
+    tops: &'a [T], // of the chunk
     first: usize,
-    scores: &'a mut [T], // [bag][lane]
-    best: &'a mut [T],   // [bag]
+    scores: &'a mut [T], // [top][lane]
 }
 
 impl<T: Real, B: Bags> Kernel for TopScores<'_, T, B> {
     type Output = ();
+    const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(self) {
-        let tops = self.tops.get(self.first..).unwrap_or_default();
-        let rows = self.scores.chunks_exact_mut(T::LANES).zip(self.best).zip(tops);
-        for (bag, ((row, best), &top)) in rows.enumerate() {
-            let table = self.source.tile(whole(top));
-            let [scores] = score::<T, _, 1>([table], self.source.entries(self.first + bag));
-            row.copy_from_slice(scores.as_ref());
-            *best = peak::<T>(scores);
+        let Self { source, bags, tops, first, scores } = self;
+        let tile_of = |&key: &T| whole(key) / bags.max(1);
+        let (mut tops, mut scores) = (tops.get(first..).unwrap_or_default(), scores);
+        while let Some(tile) = tops.first().map(tile_of) {
+            let same = tops.partition_point(|key| tile_of(key) <= tile).min(scores.len() / T::LANES);
+            let (Some((keys, others)), Some((rows, rest))) =
+                (tops.split_at_checked(same), scores.split_at_mut_checked(same * T::LANES))
+            else {
+                return;
+            };
+            if same == 0 {
+                return; // the end of the stripe
+            }
+            let table = source.tile(tile);
+            warm(table, same);
+            for (row, &key) in rows.chunks_exact_mut(T::LANES).zip(keys) {
+                let [scores] = score::<T, _, 1>([table], source.entries(whole(key) - tile * bags));
+                row.copy_from_slice(scores.as_ref());
+            }
+            (tops, scores) = (others, rest);
+        }
+    }
+}
+
+/// The best score of every bag in its most promising tile.
+struct BestOfTop<'a, T> {
+    tops: &'a [T],
+    top_scores: &'a [T], // [top][lane]
+    bags: usize,
+    best: &'a mut [T], // [bag]
+}
+
+impl<T: Real> Kernel for BestOfTop<'_, T> {
+    type Output = ();
+    const WIDEST: Level = Level::Avx512;
+
+    #[inline(always)]
+    fn run(self) {
+        for (row, &key) in T::rows(self.top_scores).iter().zip(self.tops) {
+            if let Some(best) = self.best.get_mut(whole(key) % self.bags.max(1)) {
+                *best = peak::<T>(*row);
+            }
         }
     }
 }
@@ -166,6 +221,7 @@ struct Survivors<'a, T> {
 
 impl<T: Real> Kernel for Survivors<'_, T> {
     type Output = usize;
+    const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(self) -> usize {
@@ -183,29 +239,36 @@ impl<T: Real> Kernel for Survivors<'_, T> {
 struct ScoreMarked<'a, T, B> {
     source: Source<'a, T, B>,
     tile: usize,
-    marks: &'a [T],      // [bag]
-    tops: &'a [T],       // [bag]
-    top_scores: &'a [T], // [bag][lane]
+    marks: &'a [T], // [bag]
+    tops: &'a [T],
+    top_scores: &'a [T], // [top][lane]
     blocks: Blocks<'a, T>,
 }
 
 impl<T: Real, B: Bags> Kernel for ScoreMarked<'_, T, B> {
     type Output = ();
+    const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(self) {
         let (lanes, mut bag) = (T::LANES, 0);
-        let (table, tile) = (self.source.tile(self.tile), kept::<T>(self.tile));
+        let table = self.source.tile(self.tile);
         let Blocks { scores, peaks, owners, .. } = self.blocks;
         warm(table, peaks.len());
+        let key_of = |bag| self.tile * self.marks.len() + bag;
+        let mut top = self.tops.partition_point(|&key| whole(key) < key_of(0));
         for ((block, block_peak), owner) in scores.chunks_exact_mut(lanes).zip(peaks).zip(owners) {
             while self.marks.get(bag).is_some_and(|&mark| mark == T::neg_infinity()) {
                 bag += 1;
             }
-            let known = self.top_scores.get(bag * lanes..(bag + 1) * lanes).unwrap_or_default();
-            let mut scores = T::lanes();
-            if self.tops.get(bag) == Some(&tile) && known.len() == lanes {
-                scores.as_mut().copy_from_slice(known);
+            while self.tops.get(top).is_some_and(|&key| whole(key) < key_of(bag)) {
+                top += 1;
+            }
+            let scores;
+            if self.tops.get(top) == Some(&kept(key_of(bag)))
+                && let Some(known) = T::rows(self.top_scores).get(top)
+            {
+                scores = *known;
             } else {
                 [scores] = score([table], self.source.entries(bag));
             }

@@ -1,6 +1,6 @@
 //! From scores to posteriors: `q ∝ exp(β (s - best))`, with what normalises them.
 
-use countgrid_math::{Kernel, Real, dispatch, exp};
+use countgrid_math::{Kernel, Level, Real, dispatch, exp};
 
 use super::{
     Heat,
@@ -88,6 +88,7 @@ struct Listed<'a, T> {
 
 impl<T: Real> Kernel for Listed<'_, T> {
     type Output = ();
+    const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(self) {
@@ -109,6 +110,7 @@ struct Dense<'a, T> {
 
 impl<T: Real> Kernel for Dense<'_, T> {
     type Output = ();
+    const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(self) {

@@ -1,7 +1,7 @@
 //! Scores: `s_tk = log p_k + Σ_z c_tz (log h_kz - log r_z)`, a tile's windows at once.
 
 use countgrid_counts::{Bags, Count};
-use countgrid_math::{Kernel, Real};
+use countgrid_math::{Kernel, Level, Real};
 
 use super::{Source, blocks::Blocks};
 
@@ -23,7 +23,7 @@ pub(super) fn warm<T: Real>(tile: &[T], bags: usize) {
 #[inline(always)]
 pub(super) fn score<T: Real, C: Count, const N: usize>(
     tiles: [&[T]; N],
-    entries: impl Iterator<Item = (usize, C)>,
+    entries: impl Iterator<Item = (usize, C)> + Clone,
 ) -> [T::Lanes; N] {
     let lanes = T::LANES;
     let mut scores = [T::lanes(); N];
@@ -32,9 +32,15 @@ pub(super) fn score<T: Real, C: Count, const N: usize>(
             scores.as_mut().copy_from_slice(prior);
         }
     }
+    // Tiles are equally long, so one test serves all of them.
+    let len = tiles.iter().map(|tile| tile.len()).min().unwrap_or(0);
+    let tiles = tiles.map(|tile| tile.get(..len).unwrap_or_default());
     for (feature, count) in entries {
         let count = count.to_real::<T>();
         let row = (1 + feature) * lanes;
+        if row + lanes > len {
+            continue;
+        }
         for (scores, tile) in scores.iter_mut().zip(&tiles) {
             let Some(row) = tile.get(row..row + lanes) else { continue };
             scores.as_mut().iter_mut().zip(row).for_each(|(s, &log_h)| *s += count * log_h);
@@ -75,6 +81,7 @@ pub(super) struct ScoreQuad<'a, T, B> {
 
 impl<T: Real, B: Bags> Kernel for ScoreQuad<'_, T, B> {
     type Output = ();
+    const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(mut self) {
