@@ -10,7 +10,7 @@ use crate::{
     error::{long_enough, same_length},
     estep::{Chunk, Heat, Outlook, Source, peak},
     mstep::{Deferred, sum_windows},
-    parallel::{Rows, Split, each},
+    parallel::{Rows, Split, each, together},
     tiles::Tiles,
 };
 
@@ -407,19 +407,21 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D>
             dispatch(FlooredLog { h, scale: T::one(), floor: T::FLOOR });
             pack(0, 1, h, cells, T::neg_infinity());
         }
-        for (references, first) in references.chunks_mut(group).zip((0..).step_by(group)) {
-            let count = references.len();
-            let (these, rest) = planes.split(count);
-            planes = rest;
-            let rows = (Rows::new(&mut *scratch, size), Rows::new(references, 1));
-            each(count, (these, rows), |_, (mut pi, (scratch, reference))| {
-                let (h, window) = scratch.table.split_at_mut(cells);
-                sum_windows(shape.windows(), Way::Window, plane(&mut pi), h, window);
-                let volume = T::from_f64(shape.windows().volume() as f64);
-                reference.table.fill(dispatch(LogShares { h, volume }));
-            });
-            pack(1 + first, count, scratch, size, T::zero());
-        }
+        together(|| {
+            for (references, first) in references.chunks_mut(group).zip((0..).step_by(group)) {
+                let count = references.len();
+                let (these, rest) = planes.split(count);
+                planes = rest;
+                let rows = (Rows::new(&mut *scratch, size), Rows::new(references, 1));
+                each(count, (these, rows), |_, (mut pi, (scratch, reference))| {
+                    let (h, window) = scratch.table.split_at_mut(cells);
+                    sum_windows(shape.windows(), Way::Window, plane(&mut pi), h, window);
+                    let volume = T::from_f64(shape.windows().volume() as f64);
+                    reference.table.fill(dispatch(LogShares { h, volume }));
+                });
+                pack(1 + first, count, scratch, size, T::zero());
+            }
+        });
         // Lanes of bounds without a tile.
         let used = tiles.count() % T::LANES;
         if let Some(last) = bounds.len().checked_sub(rows * T::LANES).filter(|_| used > 0) {

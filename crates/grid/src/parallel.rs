@@ -64,6 +64,16 @@ pub(crate) fn shares() -> usize {
     1
 }
 
+/// Does work in which [`each`] is called again and again. Called from outside the pool, each of these would put the
+/// caller to sleep and wake it up again, which takes longer than much of the work; so the caller is taken in once.
+pub(crate) fn together<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    #[cfg(feature = "rayon")]
+    if rayon::current_num_threads() > 1 {
+        return rayon::scope(|_| work());
+    }
+    work()
+}
+
 /// Calls `work(item, part)` for each of `items` items.
 pub(crate) fn each<P: Split>(items: usize, parts: P, work: impl Fn(usize, P) + Sync) {
     #[cfg(feature = "rayon")]

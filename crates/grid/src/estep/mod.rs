@@ -95,6 +95,11 @@ impl<T, B> Clone for Source<'_, T, B> {
 impl<T, B> Copy for Source<'_, T, B> {}
 
 impl<'a, T: Real, B> Source<'a, T, B> {
+    /// The same for the chunk that begins with another bag.
+    pub(crate) fn starting_at(self, first: usize) -> Self {
+        Self { first, ..self }
+    }
+
     /// Elements of a tile.
     fn size(&self) -> usize {
         self.rows * T::LANES
