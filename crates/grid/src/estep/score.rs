@@ -25,25 +25,21 @@ pub(super) fn score<T: Real, C: Count, const N: usize>(
     tiles: [&[T]; N],
     entries: impl Iterator<Item = (usize, C)> + Clone,
 ) -> [T::Lanes; N] {
-    let lanes = T::LANES;
+    // As tables of one length, so that one test of a row serves all of them.
+    let tables = tiles.map(T::rows);
+    let rows = tables.iter().map(|table| table.len()).min().unwrap_or(0);
+    let tables = tables.map(|table| table.get(..rows).unwrap_or_default());
     let mut scores = [T::lanes(); N];
-    for (scores, tile) in scores.iter_mut().zip(&tiles) {
-        if let Some(prior) = tile.get(..lanes) {
-            scores.as_mut().copy_from_slice(prior);
+    for (scores, table) in scores.iter_mut().zip(&tables) {
+        if let Some(prior) = table.first() {
+            *scores = *prior;
         }
     }
-    // Tiles are equally long, so one test serves all of them.
-    let len = tiles.iter().map(|tile| tile.len()).min().unwrap_or(0);
-    let tiles = tiles.map(|tile| tile.get(..len).unwrap_or_default());
     for (feature, count) in entries {
         let count = count.to_real::<T>();
-        let row = (1 + feature) * lanes;
-        if row + lanes > len {
-            continue;
-        }
-        for (scores, tile) in scores.iter_mut().zip(&tiles) {
-            let Some(row) = tile.get(row..row + lanes) else { continue };
-            scores.as_mut().iter_mut().zip(row).for_each(|(s, &log_h)| *s += count * log_h);
+        for (scores, table) in scores.iter_mut().zip(&tables) {
+            let Some(row) = table.get(1 + feature) else { continue };
+            scores.as_mut().iter_mut().zip(row.as_ref()).for_each(|(s, &log_h)| *s += count * log_h);
         }
     }
     scores
