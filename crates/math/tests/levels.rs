@@ -139,14 +139,13 @@ mod choice {
     }
 
     fn best() -> Level {
-        let has = |feature: &str| {
-            let flags = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-            flags.split_whitespace().any(|flag| flag == feature)
-        };
-        match (has("avx2"), ["avx512f", "avx512bw", "avx512dq", "avx512vl"].into_iter().all(has)) {
-            (true, true) => Level::Avx512,
-            (true, false) => Level::Avx2,
-            _ => Level::Baseline,
+        use std::arch::is_x86_feature_detected as has;
+        if !has!("avx2") {
+            Level::Baseline
+        } else if has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl") {
+            Level::Avx512
+        } else {
+            Level::Avx2
         }
     }
 

@@ -171,14 +171,14 @@ impl<T: Real, B: Bags> Kernel for TopScores<'_, T, B> {
         let (mut tops, mut scores) = (tops.get(first..).unwrap_or_default(), scores);
         while let Some(tile) = tops.first().map(tile_of) {
             let same = tops.partition_point(|key| tile_of(key) <= tile).min(scores.len() / T::LANES);
+            if same == 0 {
+                return; // the end of the stripe
+            }
             let (Some((keys, others)), Some((rows, rest))) =
                 (tops.split_at_checked(same), scores.split_at_mut_checked(same * T::LANES))
             else {
                 return;
             };
-            if same == 0 {
-                return; // the end of the stripe
-            }
             let table = source.tile(tile);
             warm(table, same);
             for (row, &key) in rows.chunks_exact_mut(T::LANES).zip(keys) {

@@ -23,7 +23,7 @@ pub(super) fn warm<T: Real>(tile: &[T], bags: usize) {
 #[inline(always)]
 pub(super) fn score<T: Real, C: Count, const N: usize>(
     tiles: [&[T]; N],
-    entries: impl Iterator<Item = (usize, C)> + Clone,
+    entries: impl Iterator<Item = (usize, C)>,
 ) -> [T::Lanes; N] {
     // As tables of one length, so that one test of a row serves all of them.
     let tables = tiles.map(T::rows);
