@@ -169,39 +169,36 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, B: Bags, const D: usize> Fit<B> for Le
         // In f64 and bag by bag, so that no sum depends on how bags are divided into chunks.
         let (mut first, mut free_energy, mut entropy, mut tokens) = (0, 0.0, 0.0, 0.0);
         let most_tokens = T::max_value().to_f64() / 8.0 - totals[2].to_f64();
-        let (source, prune) = (self.histograms.source(bags, 0), self.options.prune);
-        let outcome = together(|| {
-            loop {
-                if first >= bags.len() {
-                    break Ok(());
-                }
-                let source = source.starting_at(first);
-                let chunk = Chunk::new(source, bags.len() - first, heat, prune, &mut outlook, scratch);
-                let size = chunk.bags;
-                let (mut sums, mut overflow) = ([free_energy, entropy, tokens], None);
-                for bag in 0..size {
-                    let [total, references] = source.tally(bag);
-                    sums[2] += total;
-                    match chunk.placed(bag) {
-                        // No expected count exceeds the tokens, so none overflows in the M-step.
-                        Some(placed) if sums[2] <= most_tokens => {
-                            sums[0] -= placed.bound + references;
-                            sums[1] += placed.entropy.to_f64();
-                        }
-                        _ => {
-                            overflow = Some(first + bag);
-                            break;
-                        }
+        let outcome = loop {
+            if first >= bags.len() {
+                break Ok(());
+            }
+            let (source, prune) = (self.histograms.source(bags, first), self.options.prune);
+            let chunk = Chunk::new(source, bags.len() - first, heat, prune, &mut outlook, scratch);
+            let size = chunk.bags;
+            let (mut sums, mut overflow) = ([free_energy, entropy, tokens], None);
+            for bag in 0..size {
+                let [total, references] = source.tally(bag);
+                sums[2] += total;
+                match chunk.placed(bag) {
+                    // No expected count exceeds the tokens, so none overflows in the M-step.
+                    Some(placed) if sums[2] <= most_tokens => {
+                        sums[0] -= placed.bound + references;
+                        sums[1] += placed.entropy.to_f64();
+                    }
+                    _ => {
+                        overflow = Some(first + bag);
+                        break;
                     }
                 }
-                if let Some(bag) = overflow {
-                    break Err(GridError::Overflow { bag });
-                }
-                [free_energy, entropy, tokens] = sums;
-                chunk.accumulate(source, counts);
-                first += size;
             }
-        });
+            if let Some(bag) = overflow {
+                break Err(GridError::Overflow { bag });
+            }
+            [free_energy, entropy, tokens] = sums;
+            chunk.accumulate(source, counts);
+            first += size;
+        };
         totals[0] += T::from_f64(entropy);
         totals[1] += T::from_f64(first as f64);
         totals[2] += T::from_f64(tokens);

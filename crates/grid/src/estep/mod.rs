@@ -29,7 +29,10 @@ use self::{
     running::{Groups, Room},
     score::ScoreQuad,
 };
-use crate::{Cut, parallel::each};
+use crate::{
+    Cut,
+    parallel::{each, together},
+};
 
 pub(crate) use self::score::peak;
 
@@ -95,11 +98,6 @@ impl<T, B> Clone for Source<'_, T, B> {
 impl<T, B> Copy for Source<'_, T, B> {}
 
 impl<'a, T: Real, B> Source<'a, T, B> {
-    /// The same for the chunk that begins with another bag.
-    pub(crate) fn starting_at(self, first: usize) -> Self {
-        Self { first, ..self }
-    }
-
     /// Elements of a tile.
     fn size(&self) -> usize {
         self.rows * T::LANES
@@ -174,6 +172,17 @@ impl<'a, T: Real> Chunk<'a, T> {
     /// Scores the bags from `source.first` on, at most `most` and as many as the scratch holds, and normalises
     /// them. `scratch` holds at least [`scratch_len`]`(1)` elements, `most` is at least 1.
     pub(crate) fn new<B: Bags>(
+        source: Source<'_, T, B>,
+        most: usize,
+        heat: Heat<T>,
+        prune: bool,
+        outlook: &mut Outlook,
+        scratch: &'a mut [T],
+    ) -> Self {
+        together(|| Self::scored(source, most, heat, prune, outlook, scratch))
+    }
+
+    fn scored<B: Bags>(
         source: Source<'_, T, B>,
         most: usize,
         heat: Heat<T>,
