@@ -2,7 +2,7 @@ use core::marker::PhantomData;
 
 use countgrid_counts::Bags;
 use countgrid_em::{Table, Tables};
-use countgrid_math::{Kernel, Level, Real, dispatch};
+use countgrid_math::{Kernel, Level, Real, dispatch, prefetch};
 use countgrid_prefix::Way;
 
 use crate::{
@@ -389,6 +389,9 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D>
                 let first = part * T::LANES;
                 tiles.visit(first..tiles.count().min(first + T::LANES), |tile, at| {
                     let start = (tile - first) * rows * T::LANES + row * T::LANES;
+                    for next in 0..count {
+                        prefetch(packed.table, start + (rows + next) * T::LANES); // where the next tile's rows go
+                    }
                     let packed = packed.table.get_mut(start..start + count * T::LANES).unwrap_or_default();
                     for (packed, plane) in packed.chunks_exact_mut(T::LANES).zip(logs.chunks(stride)) {
                         if !at.is_full() {

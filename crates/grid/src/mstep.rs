@@ -3,7 +3,7 @@
 //! `pi / V · S'(F / h)` with `h = S pi / V` is `pi · S'(F / S pi)`: the volume cancels. Column sums are
 //! collected on the way and divided out in a second sweep, the one that computes the table of the next E-step.
 
-use countgrid_math::{Kernel, Level, Real, dispatch};
+use countgrid_math::{Kernel, Level, Real, dispatch, prefetch};
 use countgrid_prefix::{Way, axes, sums_along};
 use countgrid_torus::Windows;
 
@@ -16,8 +16,9 @@ use crate::{
 /// Column sums are collected in blocks of so many features, so that an entry of a sum over `Z` features meets
 /// at most `BLOCK + Z / BLOCK` roundings and not `Z`; and blocks are what threads share out.
 const BLOCK: usize = 64;
-/// Features that are read from the packed counts together: with one, every cache line would come from another page.
-const GROUP: usize = 8;
+/// Features that are read from the packed counts together, where scratch allows: a page of each tile. With fewer, memory
+/// is read in short pieces, which it gives slowly.
+const GROUP: usize = 64;
 
 /// Elements of scratch of an M-step that reads so many features together.
 pub(crate) const fn scratch_len<const D: usize>(shape: &Shape<D>, group: usize) -> usize {
@@ -174,9 +175,10 @@ pub(crate) fn pass<T: Real, const D: usize>(
     let (cells, rows) = (shape.cells(), shape.features() + 1);
     let (column, rest) = scratch.split_at_mut(cells);
     column.fill(T::zero());
-    let group = if rest.len() >= worker_len(shape, GROUP) { GROUP } else { 1 };
+    let shares = crate::parallel::shares();
+    let group = ((rest.len() / shares).saturating_sub(worker_len(shape, 0)) / cells.max(1)).clamp(1, GROUP);
     let size = worker_len(shape, group);
-    let workers = (rest.len() / size).clamp(1, crate::parallel::shares());
+    let workers = (rest.len() / size).clamp(1, shares);
     for (round, pi) in pi.chunks_mut(workers * BLOCK * cells).enumerate() {
         let blocks = pi.len().div_ceil(BLOCK * cells);
         let parts = (Rows::new(pi, BLOCK * cells), Rows::new(&mut *rest, size));
@@ -189,10 +191,12 @@ pub(crate) fn pass<T: Real, const D: usize>(
                 tiles.visit(0..tiles.count(), |tile, at| {
                     let first = (tile * rows + 1 + feature) * T::LANES;
                     let packed = counts.get(first..first + features * T::LANES).unwrap_or_default();
-                    for (row, plane) in
-                        packed.chunks_exact(T::LANES).zip(planes.counts.chunks_exact_mut(cells))
+                    let next = counts.get(first + rows * T::LANES..).unwrap_or_default();
+                    for (plane, (row, counts)) in
+                        packed.chunks_exact(T::LANES).zip(planes.counts.chunks_exact_mut(cells)).enumerate()
                     {
-                        at.scatter(row, plane);
+                        prefetch(next, plane * T::LANES);
+                        at.scatter(row, counts);
                     }
                 });
                 for (plane, pi) in pi.chunks_exact_mut(cells).enumerate() {

@@ -21,7 +21,7 @@
 //! | over slices | [`exp_slice`], [`ln_slice`], [`digamma_slice`], [`axpy`], [`scale`], [`softmax`], [`softmax_cut`] |
 //! | from slices | [`sum`], [`dot`], [`max`], [`log_sum_exp`], [`sum_xlogx`], [`sum_ln_floored`] |
 //! | own loops | [`dispatch`] compiles a [`Kernel`] for the instruction sets of a [`Level`] |
-//! | memory | `AlignedVec`, with feature `alloc` |
+//! | memory | [`prefetch`]; `AlignedVec`, with feature `alloc` |
 //!
 //! The elementary functions are branch-free, so that a loop over them becomes SIMD code; inside a [`Kernel`]
 //! it does so at the width of the machine.
@@ -50,6 +50,7 @@ mod gamma;
 mod logarithm;
 mod logistic;
 mod polynomial;
+mod prefetch;
 mod real;
 mod reduce;
 mod slices;
@@ -60,6 +61,7 @@ pub use crate::{
     dispatch::{Kernel, Level, dispatch, level, set_level},
     elementary::{digamma, exp, exp_m1, ln, ln_1p, ln_gamma, sigmoid, softplus, sqrt, trigamma},
     error::LengthError,
+    prefetch::prefetch,
     real::{Floats, FloatsMut, Real},
     reduce::{dot, log_sum_exp, max, softmax, softmax_cut, sum, sum_ln_floored, sum_xlogx},
     slices::{axpy, digamma_slice, exp_slice, ln_slice, scale},

@@ -8,10 +8,51 @@
 
 use core::ops::Add;
 
+use countgrid_math::prefetch;
+
 /// Elements of a short run worked on together: one AVX or two SSE registers of `f32`.
 pub(crate) const LANES: usize = 8;
 /// Of a long run. A quarter faster than 8 in L2.
 const LONG: usize = 32;
+
+/// What a pass over some elements asks for while it is at them: the same elements of a later row, to be read and to be
+/// written; or nothing.
+pub(crate) struct Ahead<'a, T> {
+    pub(crate) read: &'a [T],
+    pub(crate) written: &'a [T],
+}
+
+impl<T> Clone for Ahead<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Ahead<'_, T> {}
+
+impl<T> Ahead<'_, T> {
+    pub(crate) const NOTHING: Self = Self { read: &[], written: &[] };
+
+    /// The elements from `from` on.
+    #[inline(always)]
+    pub(crate) fn skip(self, from: usize) -> Self {
+        Self {
+            read: self.read.get(from..).unwrap_or_default(),
+            written: self.written.get(from..).unwrap_or_default(),
+        }
+    }
+
+    /// Asks for `L` elements from `at` on.
+    #[inline(always)]
+    pub(crate) fn fetch<const L: usize>(self, at: usize) {
+        for row in [self.read, self.written] {
+            let mut next = 0;
+            while next < L && !row.is_empty() {
+                prefetch(row, at + next);
+                next += (64 / size_of::<T>().max(1)).max(1);
+            }
+        }
+    }
+}
 
 /// How the terms of a sum are added up, lane by lane.
 pub(crate) trait Tree<const N: usize>: Copy {
@@ -59,11 +100,12 @@ pub(crate) fn sum<T: Copy + Add<Output = T>, const N: usize>(
     terms: [&[T]; N],
     out: &mut [T],
     tree: impl Tree<N>,
+    ahead: Ahead<'_, T>,
 ) {
     match out.len() {
-        LONG.. => sum_lanes::<T, N, LONG>(terms, out, tree),
-        LANES.. => sum_lanes::<T, N, LANES>(terms, out, tree),
-        _ => sum_lanes::<T, N, 1>(terms, out, tree),
+        LONG.. => sum_lanes::<T, N, LONG>(terms, out, tree, ahead),
+        LANES.. => sum_lanes::<T, N, LANES>(terms, out, tree, ahead),
+        _ => sum_lanes::<T, N, 1>(terms, out, tree, Ahead::NOTHING),
     }
 }
 
@@ -72,6 +114,7 @@ fn sum_lanes<T: Copy + Add<Output = T>, const N: usize, const L: usize>(
     mut terms: [&[T]; N],
     out: &mut [T],
     tree: impl Tree<N>,
+    ahead: Ahead<'_, T>,
 ) {
     for term in &mut terms {
         let Some(exact) = term.get(..out.len()) else { return };
@@ -88,6 +131,7 @@ fn sum_lanes<T: Copy + Add<Output = T>, const N: usize, const L: usize>(
             let Some(read) = term.get(at..).and_then(|term| term.first_chunk::<L>()) else { return };
             *chunk = *read;
         }
+        ahead.fetch::<L>(at);
         *out = tree.sum(chunks);
         from += L;
     }
@@ -98,17 +142,18 @@ fn sum_lanes<T: Copy + Add<Output = T>, const N: usize, const L: usize>(
 /// The sums of two are at hand from the lanes next to them, which takes less than reading `f` four times: three of
 /// four readings would not be aligned.
 #[inline(always)]
-pub(crate) fn fours<T: Copy + Add<Output = T>>(f: &[T], out: &mut [T]) {
+pub(crate) fn fours<T: Copy + Add<Output = T>>(f: &[T], out: &mut [T], ahead: Ahead<'_, T>) {
     const N: usize = LONG / LANES;
     let (length, mut from) = (out.len(), 0);
     let Some(last) = length.checked_sub(LONG) else {
         let shifted = |by| f.get(by..).unwrap_or_default();
-        return sum([f, shifted(1), shifted(2), shifted(3)], out, Pairs);
+        return sum([f, shifted(1), shifted(2), shifted(3)], out, Pairs, ahead);
     };
     while from < length {
         let at = if from < last { from } else { last };
         let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<LONG>()) else { return };
         let Some(near) = f.get(at..at + LONG + 3) else { return };
+        ahead.fetch::<LONG>(at);
         let Some(first) = read_pair::<T, LANES>(near, 0, 1) else { return };
         let mut twos = [first; N];
         let mut n = 1;
@@ -189,16 +234,20 @@ fn read_pair<T: Copy + Add<Output = T>, const L: usize>(
 
 /// `out[i] = (terms[0][i] + terms[1][i]) + ...`. No term is shorter than `out`.
 #[inline(always)]
-pub(crate) fn join<T: Copy + Add<Output = T>>(terms: &Terms<'_, T>, out: &mut [T]) {
+pub(crate) fn join<T: Copy + Add<Output = T>>(terms: &Terms<'_, T>, out: &mut [T], ahead: Ahead<'_, T>) {
     match out.len() {
-        LONG.. => join_lanes::<T, LONG>(terms, out),
-        LANES.. => join_lanes::<T, LANES>(terms, out),
-        _ => join_lanes::<T, 1>(terms, out),
+        LONG.. => join_lanes::<T, LONG>(terms, out, ahead),
+        LANES.. => join_lanes::<T, LANES>(terms, out, ahead),
+        _ => join_lanes::<T, 1>(terms, out, Ahead::NOTHING),
     }
 }
 
 #[inline(always)]
-fn join_lanes<T: Copy + Add<Output = T>, const L: usize>(terms: &Terms<'_, T>, out: &mut [T]) {
+fn join_lanes<T: Copy + Add<Output = T>, const L: usize>(
+    terms: &Terms<'_, T>,
+    out: &mut [T],
+    ahead: Ahead<'_, T>,
+) {
     let (mut ones, mut twos) = terms.parts();
     let first = match (ones.split_first(), twos.split_first()) {
         (Some((first, rest)), _) => {
@@ -220,6 +269,7 @@ fn join_lanes<T: Copy + Add<Output = T>, const L: usize>(terms: &Terms<'_, T>, o
             (first, true) => read_pair(first, at, terms.apart),
         };
         let Some(mut sum) = sum else { return };
+        ahead.fetch::<L>(at);
         for one in ones {
             let Some(term) = read(one, at) else { return };
             sum = plus(sum, term);
@@ -241,12 +291,13 @@ fn join_lanes<T: Copy + Add<Output = T>, const L: usize>(terms: &Terms<'_, T>, o
 pub(crate) fn join_eights<T: Copy + Add<Output = T>, const MIRRORED: bool>(
     terms: &Terms<'_, T>,
     out: &mut [T],
+    ahead: Ahead<'_, T>,
 ) {
     match terms.counts.1 {
-        1 if out.len() >= LONG => join_long::<T, 1, MIRRORED>(terms, out),
-        2 if out.len() >= LONG => join_long::<T, 2, MIRRORED>(terms, out),
-        3 if out.len() >= LONG => join_long::<T, 3, MIRRORED>(terms, out),
-        _ => join(terms, out),
+        1 if out.len() >= LONG => join_long::<T, 1, MIRRORED>(terms, out, ahead),
+        2 if out.len() >= LONG => join_long::<T, 2, MIRRORED>(terms, out, ahead),
+        3 if out.len() >= LONG => join_long::<T, 3, MIRRORED>(terms, out, ahead),
+        _ => join(terms, out, ahead),
     }
 }
 
@@ -254,6 +305,7 @@ pub(crate) fn join_eights<T: Copy + Add<Output = T>, const MIRRORED: bool>(
 fn join_long<T: Copy + Add<Output = T>, const EIGHTS: usize, const MIRRORED: bool>(
     terms: &Terms<'_, T>,
     out: &mut [T],
+    ahead: Ahead<'_, T>,
 ) {
     const { assert!(0 < EIGHTS && EIGHTS <= 3) };
     let (ones, twos) = terms.parts();
@@ -264,6 +316,7 @@ fn join_long<T: Copy + Add<Output = T>, const EIGHTS: usize, const MIRRORED: boo
         let at = if from < last { from } else { last };
         let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<LONG>()) else { return };
         let Some(near) = lowest.get(at..at + LONG + 8 * EIGHTS - 4) else { return };
+        ahead.fetch::<LONG>(at);
         let Some(first) = read_pair::<T, 8>(near, 0, 4) else { return };
         let mut eights = [first; LONG / 8 + 2];
         let mut n = 1;

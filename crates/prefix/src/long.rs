@@ -2,7 +2,7 @@
 
 use num_traits::Zero;
 
-use crate::lanes::{self, Pairs, Terms};
+use crate::lanes::{self, Ahead, Pairs, Terms};
 use crate::ring::Ring;
 use crate::window::copy;
 
@@ -25,13 +25,14 @@ pub(crate) fn fours<T: Copy + Zero, const MIRRORED: bool>(
     f: &[T],
     sums: &mut [T],
     scratch: &mut [T],
+    ahead: Ahead<'_, T>,
 ) {
     let stride = ring.stride;
     let Some((ends, scratch)) = scratch.split_at_mut_checked(6 * stride) else { return };
     let Some((p, next)) = scratch.split_at_mut_checked(f.len() + (side - 4) * stride) else { return };
     let (mut p, mut next) = (p, next);
     around_the_seam(stride, f, ends);
-    first_fours(ring, side, f, ends, p);
+    first_fours(ring, side, f, ends, p, Ahead { written: &[], ..ahead });
 
     let singles = side % 4;
     let (fours, eights) = digits(side, 4);
@@ -50,22 +51,23 @@ pub(crate) fn fours<T: Copy + Zero, const MIRRORED: bool>(
             }
         }
         let p = p.get(from..).unwrap_or_default();
+        let ahead = Ahead { read: &[], ..ahead }.skip(from);
         push_powers(ring, side, 4, singles, p, &mut terms);
         if stride == 1 {
-            lanes::join_eights::<T, MIRRORED>(&terms, part);
+            lanes::join_eights::<T, MIRRORED>(&terms, part, ahead);
         } else {
-            lanes::join(&terms, part);
+            lanes::join(&terms, part, ahead);
         }
     }
     let mut m = 4;
     while covered < side {
         let Some(fours) = next.get_mut(..p.len() - 3 * m * stride) else { return };
-        lanes::sum(shifted(p, m * stride), fours, Pairs);
+        lanes::sum(shifted(p, m * stride), fours, Pairs, Ahead::NOTHING);
         (p, next, m) = (fours, p, 4 * m);
         let mut terms = Terms::new();
         push_powers(ring, side, m, covered, p, &mut terms);
         if covered == 0 {
-            lanes::join(&terms, sums);
+            lanes::join(&terms, sums, Ahead { read: &[], ..ahead });
         } else {
             lanes::join_to(&terms, sums);
         }
@@ -116,19 +118,20 @@ fn first_fours<T: Copy + Zero, const MIRRORED: bool>(
     f: &[T],
     ends: &[T],
     p: &mut [T],
+    ahead: Ahead<'_, T>,
 ) {
     let (stride, unrolled) = (ring.stride, (side - 4) * ring.stride);
     let straight = f.len() - 3 * stride;
     let (from, seam) = if MIRRORED { (unrolled + 3 * stride, unrolled) } else { (0, straight) };
     if let Some(p) = p.get_mut(from..from + straight) {
         if stride == 1 {
-            lanes::fours(f, p);
+            lanes::fours(f, p, ahead);
         } else {
-            lanes::sum(shifted(f, stride), p, Pairs);
+            lanes::sum(shifted(f, stride), p, Pairs, ahead);
         }
     }
     if let Some(p) = p.get_mut(seam..seam + 3 * stride) {
-        lanes::sum(shifted(ends, stride), p, Pairs);
+        lanes::sum(shifted(ends, stride), p, Pairs, Ahead::NOTHING);
     }
     let Some((start, end)) = p.split_at_mut_checked(f.len()) else { return };
     if MIRRORED {

@@ -2,7 +2,7 @@
 
 use core::ops::Add;
 
-use crate::lanes::{self, Tree};
+use crate::lanes::{self, Ahead, Tree};
 
 /// A ring of `extent` runs of `stride` elements each: the cells that differ in one coordinate only, for
 /// every choice of the later coordinates.
@@ -40,12 +40,13 @@ impl<const MIRRORED: bool> Ring<MIRRORED> {
         offsets: [usize; N],
         out: &mut [T],
         tree: impl Tree<N>,
+        ahead: Ahead<'_, T>,
     ) {
         let mut from = 0;
         while from < self.extent {
             let (terms, to) = self.piece(from, terms, offsets);
             let Some(out) = out.get_mut(from * self.stride..to * self.stride) else { return };
-            lanes::sum(terms, out, tree);
+            lanes::sum(terms, out, tree, ahead.skip(from * self.stride));
             from = to;
         }
     }

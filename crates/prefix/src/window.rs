@@ -5,12 +5,14 @@ use countgrid_torus::Windows;
 use num_traits::Zero;
 
 use crate::LengthError;
-use crate::lanes::{self, LANES, LeftToRight};
+use crate::lanes::{self, Ahead, LANES, LeftToRight};
 use crate::long;
 use crate::ring::Ring;
 
 /// Sides up to this one are summed directly, left to right; longer ones by fours.
 const DIRECT: usize = 8;
+/// How far ahead the processor is asked to fetch at least, in bytes.
+const PAGE: usize = 4096;
 
 /// One axis of the torus that a table lies on, with the window's side along it.
 ///
@@ -175,13 +177,21 @@ pub(crate) fn along<R: Runner, T: Copy + Zero>(
     let scratch = scratch.get_mut(..needed).ok_or(LengthError::Scratch { needed, found })?;
     let mut from = 0;
     while from < table.len() {
-        let to = from + cells;
-        let (Some(row), Some(sums)) = (table.get(from..to), sums.get_mut(from..to)) else { break };
+        let Some((sums, later)) = sums.get_mut(from..).and_then(|sums| sums.split_at_mut_checked(cells))
+        else {
+            break;
+        };
+        let Some((row, rest)) = table.get(from..).and_then(|table| table.split_at_checked(cells)) else {
+            break;
+        };
+        // Of short rows not the next one, which is read before it could be there.
+        let skipped = PAGE / (cells * size_of::<T>()).max(1) * cells;
+        let ahead = Ahead { read: rest, written: later }.skip(skipped);
         match way {
-            Way::Window => one_row::<R, T, false>(axes, row, sums, scratch),
-            Way::Spread => one_row::<R, T, true>(axes, row, sums, scratch),
+            Way::Window => one_row::<R, T, false>(axes, row, sums, scratch, ahead),
+            Way::Spread => one_row::<R, T, true>(axes, row, sums, scratch, ahead),
         }
-        from = to;
+        from += cells;
     }
     Ok(())
 }
@@ -193,6 +203,7 @@ fn one_row<R: Runner, T: Copy + Zero, const MIRRORED: bool>(
     row: &[T],
     sums: &mut [T],
     scratch: &mut [T],
+    ahead: Ahead<'_, T>,
 ) {
     let passes = axes.iter().filter(|axis| axis.side > 1).count();
     if passes == 0 {
@@ -206,6 +217,10 @@ fn one_row<R: Runner, T: Copy + Zero, const MIRRORED: bool>(
         pass += 1;
         let ring = Ring::<MIRRORED> { extent: axis.extent, stride: axis.stride };
         let last = (passes - pass) % 2 == 0;
+        let ahead = Ahead {
+            read: if pass == 1 { ahead.read } else { &[] },
+            written: if pass == passes { ahead.written } else { &[] },
+        };
         // One call for all cases, since all that is below may be inlined here.
         let (row, sums): (&[T], &mut [T]) = match (pass, last) {
             (1, true) => (row, &mut *sums),
@@ -214,14 +229,14 @@ fn one_row<R: Runner, T: Copy + Zero, const MIRRORED: bool>(
             (_, false) => (&*sums, &mut *plane),
         };
         match axis.side {
-            2 => R::run(Direct::<T, 2, MIRRORED> { ring, row, sums }),
-            3 => R::run(Direct::<T, 3, MIRRORED> { ring, row, sums }),
-            4 => R::run(Direct::<T, 4, MIRRORED> { ring, row, sums }),
-            5 => R::run(Direct::<T, 5, MIRRORED> { ring, row, sums }),
-            6 => R::run(Direct::<T, 6, MIRRORED> { ring, row, sums }),
-            7 => R::run(Direct::<T, 7, MIRRORED> { ring, row, sums }),
-            8 => R::run(Direct::<T, 8, MIRRORED> { ring, row, sums }),
-            side => R::run(Fours { ring, side, row, sums, scratch }),
+            2 => R::run(Direct::<T, 2, MIRRORED> { ring, row, sums, ahead }),
+            3 => R::run(Direct::<T, 3, MIRRORED> { ring, row, sums, ahead }),
+            4 => R::run(Direct::<T, 4, MIRRORED> { ring, row, sums, ahead }),
+            5 => R::run(Direct::<T, 5, MIRRORED> { ring, row, sums, ahead }),
+            6 => R::run(Direct::<T, 6, MIRRORED> { ring, row, sums, ahead }),
+            7 => R::run(Direct::<T, 7, MIRRORED> { ring, row, sums, ahead }),
+            8 => R::run(Direct::<T, 8, MIRRORED> { ring, row, sums, ahead }),
+            side => R::run(Fours { ring, side, row, sums, scratch, ahead }),
         }
     }
 }
@@ -235,6 +250,7 @@ struct Direct<'a, T, const W: usize, const MIRRORED: bool> {
     ring: Ring<MIRRORED>,
     row: &'a [T],
     sums: &'a mut [T],
+    ahead: Ahead<'a, T>,
 }
 
 impl<T: Copy + Zero, const W: usize, const MIRRORED: bool> Kernel for Direct<'_, T, W, MIRRORED> {
@@ -242,7 +258,7 @@ impl<T: Copy + Zero, const W: usize, const MIRRORED: bool> Kernel for Direct<'_,
 
     #[inline(always)]
     fn run(self) {
-        let Self { ring, row, sums } = self;
+        let Self { ring, row, sums, ahead } = self;
         let mut from = 0;
         while let Some((f, sums)) = ring.at(from, row, sums) {
             if ring.stride > 1 {
@@ -250,9 +266,9 @@ impl<T: Copy + Zero, const W: usize, const MIRRORED: bool> Kernel for Direct<'_,
                 for (o, offset) in offsets.iter_mut().enumerate() {
                     *offset = o;
                 }
-                ring.sum([f; W], offsets, sums, LeftToRight);
+                ring.sum([f; W], offsets, sums, LeftToRight, ahead.skip(from));
             } else if f.len() >= 2 * LANES {
-                line::<T, W, MIRRORED>(f, sums);
+                line::<T, W, MIRRORED>(f, sums, ahead.skip(from));
             } else {
                 short_line::<T, W, MIRRORED>(f, sums);
             }
@@ -268,6 +284,7 @@ struct Fours<'a, T, const MIRRORED: bool> {
     row: &'a [T],
     sums: &'a mut [T],
     scratch: &'a mut [T],
+    ahead: Ahead<'a, T>,
 }
 
 impl<T: Copy + Zero, const MIRRORED: bool> Kernel for Fours<'_, T, MIRRORED> {
@@ -275,10 +292,10 @@ impl<T: Copy + Zero, const MIRRORED: bool> Kernel for Fours<'_, T, MIRRORED> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { ring, side, row, sums, scratch } = self;
+        let Self { ring, side, row, sums, scratch, ahead } = self;
         let mut from = 0;
         while let Some((f, sums)) = ring.at(from, row, sums) {
-            long::fours(ring, side, f, sums, scratch);
+            long::fours(ring, side, f, sums, scratch, ahead.skip(from));
             from += f.len();
         }
     }
@@ -287,13 +304,14 @@ impl<T: Copy + Zero, const MIRRORED: bool> Kernel for Fours<'_, T, MIRRORED> {
 /// Along the last axis a piece between two wraps would be a single element. Instead, the chunk of sums
 /// next to the seam is read from the two ends of the line, laid side by side.
 #[inline(always)]
-fn line<T: Copy + Zero, const W: usize, const MIRRORED: bool>(f: &[T], sums: &mut [T]) {
+fn line<T: Copy + Zero, const W: usize, const MIRRORED: bool>(f: &[T], sums: &mut [T], ahead: Ahead<'_, T>) {
     let (Some(first), Some(last)) = (f.first_chunk::<LANES>(), f.last_chunk::<LANES>()) else { return };
     let Some(far) = f.len().checked_sub(2 * LANES) else { return };
     let mut from = 0;
     while from < far + LANES {
         let at = if from < far { from } else { far };
         let Some(x) = f.get(at..).and_then(|x| x.first_chunk()) else { return };
+        ahead.fetch::<LANES>(at);
         let at = if MIRRORED { at + LANES } else { at };
         let Some(sums) = sums.get_mut(at..).and_then(|sums| sums.first_chunk_mut()) else { return };
         *sums = lanes::neighbours::<T, W, MIRRORED>(x);

@@ -1,6 +1,6 @@
 //! From scores to posteriors: `q ∝ exp(β (s - best))`, with what normalises them.
 
-use countgrid_math::{Kernel, Level, Real, dispatch, exp};
+use countgrid_math::{Kernel, Level, Real, dispatch, exp, prefetch};
 
 use super::{
     Heat,
@@ -67,13 +67,12 @@ fn exponential<T: Real>(scores: &mut [T], peak: &mut T, tilt: &mut T, best: T, h
         return;
     }
     let (mut e, mut tilted) = (T::lanes(), T::lanes());
-    for (e, &s) in e.as_mut().iter_mut().zip(&*scores) {
-        // exp before the choice: a loop without branches is a loop of vectors.
-        let power = exp(heat.beta * (s - best));
-        *e = if heat.is_alive(s, best) { power } else { T::zero() };
-    }
-    for ((tilted, &e), &s) in tilted.as_mut().iter_mut().zip(e.as_ref()).zip(&*scores) {
-        *tilted = if e > T::zero() { e * (s - best) } else { T::zero() };
+    for ((e, tilted), &s) in e.as_mut().iter_mut().zip(tilted.as_mut()).zip(&*scores) {
+        // Both before the choice: a loop without branches is a loop of vectors.
+        let (alive, below) = (heat.is_alive(s, best), s - best);
+        let power = exp(heat.beta * below);
+        *e = if alive { power } else { T::zero() };
+        *tilted = *e * if alive { below } else { T::zero() }; // padding is infinitely far below
     }
     scores.copy_from_slice(e.as_ref());
     (*peak, *tilt) = (fold::<T>(e, |a, b| a + b), fold::<T>(tilted, |a, b| a + b));
@@ -114,11 +113,18 @@ impl<T: Real> Kernel for Dense<'_, T> {
 
     #[inline(always)]
     fn run(self) {
+        /// Bags from one that is worked on to the one that is fetched.
+        const AHEAD: usize = 8;
         let width = (self.blocks.len() / self.best.len().max(1)).max(1);
         let Blocks { scores, peaks, tilts, .. } = self.blocks;
         let rows = peaks.chunks_exact_mut(width).zip(tilts.chunks_exact_mut(width));
-        let rows = scores.chunks_exact_mut((width * T::LANES).max(1)).zip(rows).zip(self.best);
-        for ((scores, (peaks, tilts)), &best) in rows {
+        let mut rest = scores;
+        for ((peaks, tilts), &best) in rows.zip(self.best) {
+            let Some((scores, others)) = rest.split_at_mut_checked(width * T::LANES) else { return };
+            for block in 0..width {
+                prefetch(others, (AHEAD * width + block) * T::LANES);
+            }
+            rest = others;
             for ((scores, peak), tilt) in scores.chunks_exact_mut(T::LANES).zip(peaks).zip(tilts) {
                 exponential(scores, peak, tilt, best, self.heat);
             }
