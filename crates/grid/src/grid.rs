@@ -1,7 +1,7 @@
 use core::marker::PhantomData;
 
 use countgrid_em::{Table, Tables, TablesMut};
-use countgrid_math::Real;
+use countgrid_math::{Real, prefetch};
 use countgrid_prefix::Way;
 use rand_core::Rng;
 
@@ -194,20 +194,27 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Grid<T, S, D> {
     ///
     /// A block of cells at a time, feature by feature, so that the sums over features stay in registers.
     fn fill_columns(&mut self, mut draw: impl FnMut(usize, usize) -> f64) {
-        let cells = self.shape.cells();
+        /// Features from one that is worked on to the one that is fetched.
+        const AHEAD: usize = 8;
+        let (cells, features) = (self.shape.cells(), self.shape.features());
         let (pi, _) = self.tables_mut();
         for first in (0..cells).step_by(BLOCK) {
-            let block = first..(first + BLOCK).min(cells);
+            let block = BLOCK.min(cells - first);
             let mut sums = [0.0f64; BLOCK];
-            for (feature, plane) in pi.chunks_exact_mut(cells).enumerate() {
-                for (cell, sum) in block.clone().zip(&mut sums) {
-                    let entry = draw(feature, cell);
-                    plane[cell] = T::from_f64(entry);
+            for feature in 0..features {
+                let at = feature * cells + first;
+                prefetch(pi, at + AHEAD * cells); // on another page, so asked for
+                for (offset, (x, sum)) in pi[at..at + block].iter_mut().zip(&mut sums).enumerate() {
+                    let entry = draw(feature, first + offset);
+                    *x = T::from_f64(entry);
                     *sum += entry;
                 }
             }
-            for plane in pi.chunks_exact_mut(cells) {
-                plane[block.clone()].iter_mut().zip(sums).for_each(|(x, sum)| *x /= T::from_f64(sum));
+            let sums = sums.map(T::from_f64);
+            for feature in 0..features {
+                let at = feature * cells + first;
+                prefetch(pi, at + AHEAD * cells);
+                pi[at..at + block].iter_mut().zip(sums).for_each(|(x, sum)| *x /= sum);
             }
         }
     }

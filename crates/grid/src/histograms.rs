@@ -10,7 +10,7 @@ use crate::{
     error::{long_enough, same_length},
     estep::{Chunk, Heat, Outlook, Source, peak},
     mstep::{Deferred, sum_windows},
-    parallel::{Rows, Split, each, together},
+    parallel::{Rows, Split, each, threads, together},
     tiles::Tiles,
 };
 
@@ -378,7 +378,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D>
         let (packed, rest) = self.storage.as_mut().split_at_mut(shape.counts_len::<T>());
         let (bounds, references) = rest.split_at_mut(rest.len() - shape.features());
         let size = window_scratch_len(shape);
-        let group = (scratch.len() / size).clamp(1, GROUP * crate::parallel::shares());
+        let group = (scratch.len() / size).clamp(1, GROUP * threads());
         // The packed rows from `row` on, and the bounds of their tiles.
         let mut pack = |row: usize, count: usize, logs: &[T], stride: usize, padding: T| {
             let parts = (
@@ -435,8 +435,8 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D>
     }
 }
 
-/// Features that are packed together, for each share: few enough for their planes to stay in cache, and to threads
-/// many enough to be worth sharing.
+/// Features that are packed together, for each thread: few enough for their planes to stay in cache, and many enough to
+/// be worth sharing.
 const GROUP: usize = 32;
 
 /// Elements of scratch for one feature's windows.
@@ -447,7 +447,7 @@ const fn window_scratch_len<const D: usize>(shape: &Shape<D>) -> usize {
 /// Elements of scratch with which packing is fastest.
 #[cfg(feature = "alloc")]
 pub(crate) fn best_scratch_len<const D: usize>(shape: &Shape<D>) -> usize {
-    let features = (GROUP * crate::parallel::shares()).min(shape.features());
+    let features = (GROUP * threads()).min(shape.features());
     shape.plane_scratch_len().max(window_scratch_len(shape).saturating_mul(features))
 }
 

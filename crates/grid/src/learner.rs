@@ -176,24 +176,15 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, B: Bags, const D: usize> Fit<B> for Le
             let (source, prune) = (self.histograms.source(bags, first), self.options.prune);
             let chunk = Chunk::new(source, bags.len() - first, heat, prune, &mut outlook, scratch);
             let size = chunk.bags;
-            let (mut sums, mut overflow) = ([free_energy, entropy, tokens], None);
-            for bag in 0..size {
-                let [total, references] = source.tally(bag);
+            let mut sums = [free_energy, entropy, tokens];
+            let fits = chunk.each_placed(source, |_, placed, [total, references]| {
                 sums[2] += total;
-                match chunk.placed(bag) {
-                    // No expected count exceeds the tokens, so none overflows in the M-step.
-                    Some(placed) if sums[2] <= most_tokens => {
-                        sums[0] -= placed.bound + references;
-                        sums[1] += placed.entropy.to_f64();
-                    }
-                    _ => {
-                        overflow = Some(first + bag);
-                        break;
-                    }
-                }
-            }
-            if let Some(bag) = overflow {
-                break Err(GridError::Overflow { bag });
+                sums[0] -= placed.bound + references;
+                sums[1] += placed.entropy.to_f64();
+                sums[2] <= most_tokens // no expected count exceeds the tokens, so none overflows in the M-step
+            });
+            if let Err(bag) = fits {
+                break Err(GridError::Overflow { bag: first + bag });
             }
             [free_energy, entropy, tokens] = sums;
             chunk.accumulate(source, counts);

@@ -9,30 +9,29 @@ use countgrid_torus::Windows;
 
 use crate::{
     Rule, Shape,
-    parallel::{Rows, Split, each},
+    parallel::{Rows, Split, each, shares},
     tiles::Tiles,
 };
 
 /// Column sums are collected in blocks of so many features, so that an entry of a sum over `Z` features meets
-/// at most `BLOCK + Z / BLOCK` roundings and not `Z`; and blocks are what threads share out.
+/// at most `BLOCK + Z / BLOCK` roundings and not `Z`; and runs of blocks are what threads share out.
 const BLOCK: usize = 64;
 /// Features that are read from the packed counts together, where scratch allows: a page of each tile. With fewer, memory
 /// is read in short pieces, which it gives slowly.
 const GROUP: usize = 64;
 
-/// Elements of scratch of an M-step that reads so many features together.
-pub(crate) const fn scratch_len<const D: usize>(shape: &Shape<D>, group: usize) -> usize {
-    shape.cells() + worker_len(shape, group)
+/// The least elements of scratch of an M-step.
+pub(crate) const fn scratch_len<const D: usize>(shape: &Shape<D>) -> usize {
+    2 * shape.cells() + planes_len(shape, 1)
 }
 
-/// What one thread needs.
-const fn worker_len<const D: usize>(shape: &Shape<D>, group: usize) -> usize {
-    (3 + group) * shape.cells() + countgrid_prefix::scratch_len(shape.windows())
+/// What one thread needs for so many features that are read together.
+const fn planes_len<const D: usize>(shape: &Shape<D>, group: usize) -> usize {
+    (2 + group) * shape.cells() + countgrid_prefix::scratch_len(shape.windows())
 }
 
 /// Scratch of one thread, cut from the caller's.
 pub(crate) struct Planes<'a, T> {
-    partial: &'a mut [T],           // column sums of up to BLOCK features
     sums: &'a mut [T],              // S pi; an adjoint
     spread: &'a mut [T],            // the factored rule's second adjoint
     window: &'a mut [T],            // what window sums need
@@ -43,12 +42,11 @@ impl<'a, T: Real> Planes<'a, T> {
     /// Scratch of at least [`Shape::plane_scratch_len`] elements.
     pub(crate) fn new<const D: usize>(shape: &Shape<D>, scratch: &'a mut [T]) -> Self {
         let cells = shape.cells();
-        let (partial, rest) = scratch.split_at_mut(cells);
-        let (sums, rest) = rest.split_at_mut(cells);
+        let (sums, rest) = scratch.split_at_mut(cells);
         let (spread, rest) = rest.split_at_mut(cells);
         let (window, rest) = rest.split_at_mut(countgrid_prefix::scratch_len(shape.windows()));
         let counts = rest.len() - rest.len() % cells;
-        Self { partial, sums, spread, window, counts: &mut rest[..counts] }
+        Self { sums, spread, window, counts: &mut rest[..counts] }
     }
 }
 
@@ -175,40 +173,46 @@ pub(crate) fn pass<T: Real, const D: usize>(
     let (cells, rows) = (shape.cells(), shape.features() + 1);
     let (column, rest) = scratch.split_at_mut(cells);
     column.fill(T::zero());
-    let shares = crate::parallel::shares();
-    let group = ((rest.len() / shares).saturating_sub(worker_len(shape, 0)) / cells.max(1)).clamp(1, GROUP);
-    let size = worker_len(shape, group);
+    // A share of scratch is for a run of blocks: a column sum for each, and planes, which then stay in cache.
+    let shares = shares();
+    let planes = (rest.len() / shares).saturating_sub(planes_len(shape, 0)) / cells.max(1);
+    let run = if shares > 1 { shape.features().div_ceil(BLOCK * shares).min(planes / 2).max(1) } else { 1 };
+    let group = planes.saturating_sub(run).clamp(1, GROUP);
+    let size = run * cells + planes_len(shape, group);
     let workers = (rest.len() / size).clamp(1, shares);
-    for (round, pi) in pi.chunks_mut(workers * BLOCK * cells).enumerate() {
+    for (round, pi) in pi.chunks_mut(workers * run * BLOCK * cells).enumerate() {
         let blocks = pi.len().div_ceil(BLOCK * cells);
-        let parts = (Rows::new(pi, BLOCK * cells), Rows::new(&mut *rest, size));
-        each(blocks, parts, |block, (pi, scratch)| {
-            let mut feature = (round * workers + block) * BLOCK;
-            let mut planes = Planes::new(shape, scratch.table);
-            planes.partial.fill(T::zero());
-            for pi in pi.table.chunks_mut(group * cells) {
-                let features = pi.len() / cells;
-                tiles.visit(0..tiles.count(), |tile, at| {
-                    let first = (tile * rows + 1 + feature) * T::LANES;
-                    let packed = counts.get(first..first + features * T::LANES).unwrap_or_default();
-                    let next = counts.get(first + rows * T::LANES..).unwrap_or_default();
-                    for (plane, (row, counts)) in
-                        packed.chunks_exact(T::LANES).zip(planes.counts.chunks_exact_mut(cells)).enumerate()
-                    {
-                        prefetch(next, plane * T::LANES);
-                        at.scatter(row, counts);
+        let parts = (Rows::new(pi, run * BLOCK * cells), Rows::new(&mut *rest, size));
+        each(blocks.div_ceil(run), parts, |part, (pi, scratch)| {
+            let first = (round * workers + part) * run * BLOCK;
+            let (partials, scratch) = scratch.table.split_at_mut(run * cells);
+            let mut planes = Planes::new(shape, scratch);
+            let blocks = pi.table.chunks_mut(BLOCK * cells).zip(partials.chunks_exact_mut(cells));
+            for ((pi, partial), first) in blocks.zip((first..).step_by(BLOCK)) {
+                partial.fill(T::zero());
+                for (pi, first) in pi.chunks_mut(group * cells).zip((first..).step_by(group)) {
+                    let features = pi.len() / cells;
+                    tiles.visit(0..tiles.count(), |tile, at| {
+                        let first = (tile * rows + 1 + first) * T::LANES;
+                        let packed = counts.get(first..first + features * T::LANES).unwrap_or_default();
+                        let next = counts.get(first + rows * T::LANES..).unwrap_or_default();
+                        let packed = packed.chunks_exact(T::LANES).enumerate();
+                        for ((feature, row), plane) in packed.zip(planes.counts.chunks_exact_mut(cells)) {
+                            prefetch(next, feature * T::LANES);
+                            at.scatter(row, plane);
+                        }
+                    });
+                    for (plane, pi) in pi.chunks_exact_mut(cells).enumerate() {
+                        planes.feature(plane).expected_tokens(shape, rule, pi);
+                        let n = planes.counts.get(plane * cells..(plane + 1) * cells).unwrap_or_default();
+                        dispatch(Collect { n, pseudocount, pi, partial });
                     }
-                });
-                for (plane, pi) in pi.chunks_exact_mut(cells).enumerate() {
-                    planes.feature(plane).expected_tokens(shape, rule, pi);
-                    let n = planes.counts.get(plane * cells..(plane + 1) * cells).unwrap_or_default();
-                    dispatch(Collect { n, pseudocount, pi, partial: planes.partial });
                 }
-                feature += features;
             }
         });
-        for scratch in rest.chunks_exact(size).take(blocks) {
-            column.iter_mut().zip(scratch).for_each(|(sum, &partial)| *sum += partial);
+        let partials = rest.chunks_exact(size).flat_map(|scratch| scratch.chunks_exact(cells).take(run));
+        for partial in partials.take(blocks) {
+            column.iter_mut().zip(partial).for_each(|(sum, &partial)| *sum += partial);
         }
     }
 }

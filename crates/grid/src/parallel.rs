@@ -54,21 +54,28 @@ impl<A: Split, B: Split, C: Split> Split for (A, B, C) {
     }
 }
 
+/// How many threads there are.
+pub(crate) fn threads() -> usize {
+    #[cfg(feature = "rayon")]
+    return rayon::current_num_threads();
+    #[cfg(not(feature = "rayon"))]
+    1
+}
+
 /// Into how many parts to cut work that needs scratch for each: enough to keep all threads busy to the end, few
 /// enough for their scratch to stay in cache.
 pub(crate) fn shares() -> usize {
-    #[cfg(feature = "rayon")]
-    if rayon::current_num_threads() > 1 {
-        return 8 * rayon::current_num_threads();
+    match threads() {
+        1 => 1,
+        threads => 8 * threads,
     }
-    1
 }
 
 /// Does work in which [`each`] is called again and again. Called from outside the pool, each of these would put the
 /// caller to sleep and wake it up again, which takes longer than much of the work; so the caller is taken in once.
 pub(crate) fn together<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     #[cfg(feature = "rayon")]
-    if rayon::current_num_threads() > 1 {
+    if threads() > 1 {
         return rayon::scope(|_| work());
     }
     work()
@@ -77,7 +84,7 @@ pub(crate) fn together<R: Send>(work: impl FnOnce() -> R + Send) -> R {
 /// Calls `work(item, part)` for each of `items` items.
 pub(crate) fn each<P: Split>(items: usize, parts: P, work: impl Fn(usize, P) + Sync) {
     #[cfg(feature = "rayon")]
-    if rayon::current_num_threads() > 1 {
+    if threads() > 1 {
         // Not item by item: some take a microsecond, about what it costs to share one.
         let few = (items / (2 * shares())).max(1);
         spread(0, items, few, parts, &work);

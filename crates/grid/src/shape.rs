@@ -155,7 +155,7 @@ impl<const D: usize> Shape<D> {
 
     /// Elements of scratch of the M-step, and of everything that reads planes one at a time.
     pub const fn plane_scratch_len(&self) -> usize {
-        crate::mstep::scratch_len(self, 1)
+        crate::mstep::scratch_len(self)
     }
 
     /// Elements of the scratch of [`crate::Statistics`] that place `chunk` bags together.

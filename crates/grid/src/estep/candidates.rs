@@ -36,8 +36,8 @@ impl<T: Real> Candidates<'_, T> {
         /// Bags whose bounds are compared at a time.
         const STRIPE: usize = 256;
         let (tiles, bags) = (source.tiles, self.stride);
-        each(source.bounds, Rows::new(self.marks, T::LANES * bags), |group, marks| {
-            dispatch(Bounds { table: source.tile(tiles + group), source, bags, marks: marks.table });
+        each(source.bounds.div_ceil(2), Rows::new(self.marks, 2 * T::LANES * bags), |pair, marks| {
+            dispatch(Bounds { first: tiles + 2 * pair, source, bags, marks: marks.table });
         });
         let bounds = &*self.marks;
         let stripes = (Rows::new(self.tops, STRIPE), Rows::new(self.best, STRIPE));
@@ -96,12 +96,12 @@ impl<T: Real> Candidates<'_, T> {
     }
 }
 
-/// Bounds of the tiles of one group, a lane each, for all bags.
+/// Bounds that lie in two tiles of bounds, a lane for each tile that they bound, for all bags.
 struct Bounds<'a, T, B> {
-    table: &'a [T],
+    first: usize,
     source: Source<'a, T, B>,
     bags: usize,
-    marks: &'a mut [T], // [lane][bag], as many lanes as tiles are left
+    marks: &'a mut [T], // [tile][bag], as many as are left
 }
 
 impl<T: Real, B: Bags> Kernel for Bounds<'_, T, B> {
@@ -110,10 +110,23 @@ impl<T: Real, B: Bags> Kernel for Bounds<'_, T, B> {
 
     #[inline(always)]
     fn run(self) {
-        warm(self.table, self.bags);
+        let (first, second) = (self.source.tile(self.first), self.source.tile(self.first + 1));
+        if self.marks.len() > T::LANES * self.bags {
+            self.find([first, second]);
+        } else {
+            self.find([first]);
+        }
+    }
+}
+
+impl<T: Real, B: Bags> Bounds<'_, T, B> {
+    #[inline(always)]
+    fn find<const N: usize>(self, tables: [&[T]; N]) {
+        tables.iter().for_each(|table| warm(table, self.bags));
         for bag in 0..self.bags {
-            let [bounds] = score::<T, _, 1>([self.table], self.source.entries(bag));
-            for (marks, &bound) in self.marks.chunks_exact_mut(self.bags.max(1)).zip(bounds.as_ref()) {
+            let bounds = score(tables, self.source.entries(bag));
+            let bounds = bounds.iter().flat_map(|bounds| bounds.as_ref());
+            for (marks, &bound) in self.marks.chunks_exact_mut(self.bags.max(1)).zip(bounds) {
                 if let Some(mark) = marks.get_mut(bag) {
                     *mark = bound;
                 }

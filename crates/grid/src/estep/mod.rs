@@ -31,7 +31,7 @@ use self::{
 };
 use crate::{
     Cut,
-    parallel::{each, together},
+    parallel::{Rows, each, together},
 };
 
 pub(crate) use self::score::peak;
@@ -324,6 +324,38 @@ impl<'a, T: Real> Chunk<'a, T> {
         // At β = 1 the means cancel: the bound is the log evidence.
         let bound = if beta == T::one() { best + ln(mass) } else { best + mean + entropy };
         Some(Placed { bound: bound.to_f64(), entropy, mass })
+    }
+
+    /// Calls `visit(bag, placed, tally)` for one bag after the other, in order, until it says no. Several at a time are
+    /// looked up before, on as many threads as there are.
+    ///
+    /// # Errors
+    /// The first bag whose counts overflow the float type, or to which `visit` said no.
+    pub(crate) fn each_placed<B: Bags>(
+        &self,
+        source: Source<'_, T, B>,
+        mut visit: impl FnMut(usize, Placed<T>, [f64; 2]) -> bool + Send,
+    ) -> Result<(), usize> {
+        const LOT: usize = if cfg!(feature = "rayon") { 512 } else { 1 };
+        const PART: usize = 32;
+        let mut lot = [(None, [0.0; 2]); LOT];
+        together(|| {
+            for first in (0..self.bags).step_by(LOT) {
+                let bags = LOT.min(self.bags - first);
+                let parts = Rows::new(lot.get_mut(..bags).unwrap_or_default(), PART);
+                each(bags.div_ceil(PART), parts, |part, rows| {
+                    for (found, bag) in rows.table.iter_mut().zip(first + part * PART..) {
+                        *found = (self.placed(bag), source.tally(bag));
+                    }
+                });
+                for (&(placed, tally), bag) in lot.iter().zip(first..first + bags) {
+                    if !placed.is_some_and(|placed| visit(bag, placed, tally)) {
+                        return Err(bag);
+                    }
+                }
+            }
+            Ok(())
+        })
     }
 
     /// A bag's posterior in a tile, times the mass by which to divide it, unless it is zero there altogether.
