@@ -32,15 +32,21 @@ impl<T> Fitted<T> {
     }
 }
 
-/// Fits grids of the given shapes one after the other, each but the last for [`COARSE_ITERATIONS`] iterations. `rounded`: whether
-/// the first grid's entries are rounded to `f32`, whatever `T` is.
-pub(crate) fn fit<T: Real>(
-    data: &Data,
-    shapes: &[Shape<2>],
-    seed: u64,
-    rounded: bool,
-    iterations: usize,
-) -> Result<Fitted<T>, GridError> {
+/// How a grid is fitted.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan {
+    pub(crate) seed: u64,
+    /// Updates of the full grid.
+    pub(crate) iterations: usize,
+    /// Whether bags are scored only where bounds say that it matters.
+    pub(crate) prune: bool,
+    /// Whether the first grid's entries are rounded to `f32`, whatever the type is.
+    pub(crate) rounded: bool,
+}
+
+/// Fits grids of the given shapes one after the other, each but the last for [`COARSE_ITERATIONS`] iterations.
+pub(crate) fn fit<T: Real>(data: &Data, shapes: &[Shape<2>], plan: Plan) -> Result<Fitted<T>, GridError> {
+    let Plan { seed, iterations, prune, rounded } = plan;
     let clock = ProcessTime::now();
     let rng = &mut ChaCha8Rng::seed_from_u64(seed);
     let (mut points, mut coarse): (_, Option<Parameters<T>>) = (Vec::new(), None);
@@ -51,7 +57,7 @@ pub(crate) fn fit<T: Real>(
         if rounded {
             grid.buffer_mut().iter_mut().for_each(|x| *x = T::from_f64(f64::from(x.to_f64() as f32)));
         }
-        let mut learner = Learner::from_grid(grid, options(shape, data.tokens, true))?;
+        let mut learner = Learner::from_grid(grid, options(shape, data.tokens, prune))?;
         let mut sums = Statistics::allocate(*shape, CHUNK)?;
         for _ in 0..if full { iterations } else { COARSE_ITERATIONS } {
             let cpu = clock.elapsed().as_secs_f64();

@@ -15,6 +15,16 @@ pub(super) fn take<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
     taken
 }
 
+/// Leaves elements of scratch out until it begins with a cache line, at most [`PADDING`] times a line's: blocks that
+/// straddle lines cost up to half as much again.
+pub(super) fn align<T: Real>(rest: &mut &mut [T]) {
+    let skipped = rest.as_ptr().align_offset(64);
+    take(rest, if skipped < T::LANES { skipped } else { 0 });
+}
+
+/// How often scratch is aligned.
+pub(super) const PADDING: usize = 2;
+
 /// [`slice::split_at_mut`] at the end where that is before.
 fn split<T>(slice: &mut [T], middle: usize) -> (&mut [T], &mut [T]) {
     slice.split_at_mut(middle.min(slice.len()))

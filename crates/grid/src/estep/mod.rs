@@ -23,7 +23,7 @@ use countgrid_math::{Real, dispatch, ln};
 
 use self::{
     accumulate::Found,
-    blocks::{Alike, Blocks, Lists, QUAD, take, whole},
+    blocks::{Alike, Blocks, Lists, PADDING, QUAD, align, take, whole},
     candidates::Candidates,
     exponential::Sums,
     running::{Groups, Room},
@@ -123,6 +123,9 @@ impl<'a, T: Real, B: Bags> Source<'a, T, B> {
     }
 }
 
+/// Bags that are placed first where nothing is known of their posteriors.
+const PROBE: usize = 64;
+
 /// How many blocks a bag has, as far as the chunks before tell. Decides in which way blocks are found and how a
 /// chunk is cut, so the speed, never a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -158,7 +161,8 @@ const fn bag_size<T: Real>(tiles: usize) -> usize {
 
 /// Elements of scratch for so many bags that are alive everywhere.
 pub(crate) const fn scratch_len<T: Real>(tiles: usize, bags: usize) -> usize {
-    tiles + (bag_size::<T>(tiles) + Blocks::<T>::SIZE * tiles).saturating_mul(bags)
+    let padding = PADDING * T::LANES;
+    padding + tiles + (bag_size::<T>(tiles) + Blocks::<T>::SIZE * tiles).saturating_mul(bags)
 }
 
 /// Blocks of a few bags: scores, then posteriors times the bag's mass.
@@ -188,6 +192,7 @@ impl<'a, T: Real> Chunk<'a, T> {
         together(|| Self::scored(source, most, heat, prune, outlook, scratch))
     }
 
+    /// [`Chunk::new`] on a thread of the pool.
     fn scored<B: Bags>(
         source: Source<'_, T, B>,
         most: usize,
@@ -199,6 +204,8 @@ impl<'a, T: Real> Chunk<'a, T> {
         let tiles = source.tiles;
         let bounds = source.bounds;
         let flat = bounds == 0 || outlook.is_flat(tiles);
+        // Where nothing is known, as on a grid that was refined from a coarse one, a few bags tell.
+        let most = if bounds > 0 && *outlook == Outlook::FLAT { most.min(PROBE) } else { most };
         let (mut chunk, seen) = match (flat, prune && outlook.is_sharp(tiles, bounds)) {
             (true, _) => Self::with_all(source, most, heat, scratch),
             (false, true) => Self::with_candidates(source, most, heat, *outlook, scratch),
@@ -222,6 +229,7 @@ impl<'a, T: Real> Chunk<'a, T> {
     /// How many bags scratch serves, at least one: each takes `bag` elements and is expected to need `blocks` more.
     /// Of these as many are left as a bag takes that is alive in all `tiles`, so that the first one always has room.
     fn fitting(scratch: usize, bag: usize, blocks: usize, tiles: usize) -> usize {
+        let scratch = scratch.saturating_sub(PADDING * T::LANES);
         let rest = scratch.saturating_sub(tiles * Blocks::<T>::SIZE);
         (scratch / (bag + blocks).max(1)).min(rest / bag.max(1)).min(Self::exact() / tiles.max(1)).max(1)
     }
@@ -234,14 +242,17 @@ impl<'a, T: Real> Chunk<'a, T> {
         mut scratch: &'a mut [T],
     ) -> (Self, usize) {
         let (tiles, features) = (source.tiles, source.rows - 1);
-        // Counts by feature pay if many bags share a reading of them, so not in a small scratch.
-        let by_feature = source.bags.column(0).is_some() && source.bags.len() <= Self::exact();
+        // Counts by feature pay if many bags share a reading of them, so neither of a few bags nor in a small scratch.
+        let by_feature =
+            most > PROBE && source.bags.column(0).is_some() && source.bags.len() <= Self::exact();
         let spare = scratch.len().saturating_sub(scratch_len::<T>(tiles, 32.min(most)));
         let spans = if by_feature && spare >= 2 * features { 2 * features } else { 0 };
         let spans = take(&mut scratch, spans);
-        let bags = (scratch.len() / (3 + tiles * Blocks::<T>::DENSE_SIZE).max(1)).min(most).max(1);
+        let room = scratch.len().saturating_sub(PADDING * T::LANES);
+        let bags = (room / (3 + tiles * Blocks::<T>::DENSE_SIZE).max(1)).min(most).max(1);
         let bags = most.div_ceil(most.div_ceil(bags).max(1)); // chunks of one size
         let [best, mass, tilt] = [(); 3].map(|()| take(&mut scratch, bags));
+        align(&mut scratch);
         let mut blocks = Blocks::take(&mut scratch, tiles * bags, false);
         let parts = Alike { blocks: blocks.reborrow(), size: QUAD * bags };
         each(tiles.div_ceil(QUAD), parts, |quad, part| {
@@ -263,8 +274,11 @@ impl<'a, T: Real> Chunk<'a, T> {
         let starts = take(&mut scratch, tiles);
         let (bag, blocks) = (bag_size::<T>(tiles), outlook.blocks() * Blocks::<T>::SIZE);
         let stride = Self::fitting(scratch.len(), bag, blocks, tiles).min(most);
+        align(&mut scratch);
+        let top_scores = take(&mut scratch, stride * T::LANES);
         let [tops, best, mass, tilt] = [(); 4].map(|()| take(&mut scratch, stride));
-        let (marks, top_scores) = (take(&mut scratch, stride * tiles), take(&mut scratch, stride * T::LANES));
+        let marks = take(&mut scratch, stride * tiles);
+        align(&mut scratch);
         let mut candidates = Candidates { marks, stride, tops, best: &mut *best, top_scores };
         let capacity = (scratch.len() / Blocks::<T>::SIZE).min(Self::exact());
         let (bags, blocks) = candidates.find(source, heat, capacity, starts);
@@ -296,7 +310,9 @@ impl<'a, T: Real> Chunk<'a, T> {
         let stride = Self::fitting(scratch.len(), bag, blocks, groups.slots()).min(most);
         let best = take(&mut scratch, groups.count * stride);
         let [mass, tilt] = [(); 2].map(|()| take(&mut scratch, stride));
+        align(&mut scratch);
         let spare = Blocks::take(&mut scratch, groups.count * stride, true);
+        align(&mut scratch);
         let capacity = (scratch.len() / Blocks::<T>::SIZE).min(Self::exact()) / groups.count.max(1);
         let blocks = Blocks::take(&mut scratch, capacity * groups.count, true);
         let mut room = Room { best, used, spare, blocks };
