@@ -1,4 +1,4 @@
-/// Asks for the cache line of `slice[index]`, which is read or written soon, to be brought into the second-level cache.
+/// Asks for the cache line of `slice[index]`, which is read or written soon.
 ///
 /// It changes the speed and nothing else. On processors other than x86-64 it does nothing, and what lies beyond the end
 /// of the slice may be asked for as well.
@@ -19,9 +19,9 @@
 pub fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse", not(miri)))]
     {
-        use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: this reads nothing and never faults, whatever the address is.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(slice.as_ptr().wrapping_add(index).cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(slice.as_ptr().wrapping_add(index).cast()) }
     }
     #[cfg(not(all(target_arch = "x86_64", target_feature = "sse", not(miri))))]
     let _ = (slice, index);

@@ -41,16 +41,23 @@ impl<T> Ahead<'_, T> {
         }
     }
 
-    /// Asks for `L` elements from `at` on.
+    /// Asks for `elements` from `at` on.
     #[inline(always)]
-    pub(crate) fn fetch<const L: usize>(self, at: usize) {
-        for row in [self.read, self.written] {
-            let mut next = 0;
-            while next < L && !row.is_empty() {
-                prefetch(row, at + next);
-                next += (64 / size_of::<T>().max(1)).max(1);
-            }
-        }
+    pub(crate) fn fetch(self, at: usize, elements: usize) {
+        fetch(self.read, at, elements);
+        fetch(self.written, at, elements);
+    }
+}
+
+#[inline(always)]
+fn fetch<T>(row: &[T], at: usize, elements: usize) {
+    if row.is_empty() {
+        return;
+    }
+    let mut next = 0;
+    while next < elements {
+        prefetch(row, at + next);
+        next += (64 / size_of::<T>().max(1)).max(1);
     }
 }
 
@@ -131,7 +138,7 @@ fn sum_lanes<T: Copy + Add<Output = T>, const N: usize, const L: usize>(
             let Some(read) = term.get(at..).and_then(|term| term.first_chunk::<L>()) else { return };
             *chunk = *read;
         }
-        ahead.fetch::<L>(at);
+        ahead.fetch(at, L);
         *out = tree.sum(chunks);
         from += L;
     }
@@ -153,7 +160,7 @@ pub(crate) fn fours<T: Copy + Add<Output = T>>(f: &[T], out: &mut [T], ahead: Ah
         let at = if from < last { from } else { last };
         let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<LONG>()) else { return };
         let Some(near) = f.get(at..at + LONG + 3) else { return };
-        ahead.fetch::<LONG>(at);
+        ahead.fetch(at, LONG);
         let Some(first) = read_pair::<T, LANES>(near, 0, 1) else { return };
         let mut twos = [first; N];
         let mut n = 1;
@@ -269,7 +276,7 @@ fn join_lanes<T: Copy + Add<Output = T>, const L: usize>(
             (first, true) => read_pair(first, at, terms.apart),
         };
         let Some(mut sum) = sum else { return };
-        ahead.fetch::<L>(at);
+        ahead.fetch(at, L);
         for one in ones {
             let Some(term) = read(one, at) else { return };
             sum = plus(sum, term);
@@ -316,7 +323,7 @@ fn join_long<T: Copy + Add<Output = T>, const EIGHTS: usize, const MIRRORED: boo
         let at = if from < last { from } else { last };
         let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<LONG>()) else { return };
         let Some(near) = lowest.get(at..at + LONG + 8 * EIGHTS - 4) else { return };
-        ahead.fetch::<LONG>(at);
+        ahead.fetch(at, LONG);
         let Some(first) = read_pair::<T, 8>(near, 0, 4) else { return };
         let mut eights = [first; LONG / 8 + 2];
         let mut n = 1;

@@ -13,6 +13,8 @@ use crate::ring::Ring;
 const DIRECT: usize = 8;
 /// How far ahead the processor is asked to fetch at least, in bytes.
 const PAGE: usize = 4096;
+/// Tables up to so many bytes are taken to lie in a cache, together with their sums.
+const CACHE: usize = 1 << 18;
 
 /// One axis of the torus that a table lies on, with the window's side along it.
 ///
@@ -175,6 +177,7 @@ pub(crate) fn along<R: Runner, T: Copy + Zero>(
     }
     let found = scratch.len();
     let scratch = scratch.get_mut(..needed).ok_or(LengthError::Scratch { needed, found })?;
+    let is_cached = size_of_val(table) <= CACHE;
     let mut from = 0;
     while from < table.len() {
         let Some((sums, later)) = sums.get_mut(from..).and_then(|sums| sums.split_at_mut_checked(cells))
@@ -186,7 +189,10 @@ pub(crate) fn along<R: Runner, T: Copy + Zero>(
         };
         // Of short rows not the next one, which is read before it could be there.
         let skipped = PAGE / (cells * size_of::<T>()).max(1) * cells;
-        let ahead = Ahead { read: rest, written: later }.skip(skipped);
+        let ahead = match is_cached {
+            true => Ahead::NOTHING,
+            false => Ahead { read: rest, written: later }.skip(skipped),
+        };
         match way {
             Way::Window => one_row::<R, T, false>(axes, row, sums, scratch, ahead),
             Way::Spread => one_row::<R, T, true>(axes, row, sums, scratch, ahead),
@@ -307,11 +313,11 @@ impl<T: Copy + Zero, const MIRRORED: bool> Kernel for Fours<'_, T, MIRRORED> {
 fn line<T: Copy + Zero, const W: usize, const MIRRORED: bool>(f: &[T], sums: &mut [T], ahead: Ahead<'_, T>) {
     let (Some(first), Some(last)) = (f.first_chunk::<LANES>(), f.last_chunk::<LANES>()) else { return };
     let Some(far) = f.len().checked_sub(2 * LANES) else { return };
+    ahead.fetch(0, f.len());
     let mut from = 0;
     while from < far + LANES {
         let at = if from < far { from } else { far };
         let Some(x) = f.get(at..).and_then(|x| x.first_chunk()) else { return };
-        ahead.fetch::<LANES>(at);
         let at = if MIRRORED { at + LANES } else { at };
         let Some(sums) = sums.get_mut(at..).and_then(|sums| sums.first_chunk_mut()) else { return };
         *sums = lanes::neighbours::<T, W, MIRRORED>(x);
