@@ -31,7 +31,7 @@ impl Groups {
     /// One for each thread.
     pub(super) fn new(tiles: usize) -> Self {
         let count = shares().div_ceil(8).min(tiles.div_ceil(2)).max(1);
-        let tiles_each = tiles.div_ceil(2).div_ceil(count) * 2;
+        let tiles_each = (tiles.div_ceil(2).div_ceil(count) * 2).max(1);
         Self { count: tiles.div_ceil(tiles_each), tiles: tiles_each }
     }
 }
@@ -54,8 +54,8 @@ impl<T: Real> Room<'_, T> {
         groups: Groups,
         starts: &mut [T],
     ) -> (usize, usize, usize) {
-        let stride = self.best.len() / groups.count;
-        let capacity = self.blocks.len() / groups.count;
+        let stride = self.best.len() / groups.count.max(1);
+        let capacity = self.blocks.len() / groups.count.max(1);
         let mut bags = stride;
         loop {
             self.best.fill(T::neg_infinity());
@@ -69,7 +69,8 @@ impl<T: Real> Room<'_, T> {
                 Rows::new(&mut *self.used, 1),
             );
             each(groups.count, (blocks, rows), |group, ((blocks, spare), (best, counts, used))| {
-                let (tile, best, counts) = (group * groups.tiles, &mut best.table[..bags], counts.table);
+                let (tile, counts) = (group * groups.tiles, counts.table);
+                let best = best.table.get_mut(..bags).unwrap_or_default();
                 let (blocks, spare) = (blocks.blocks, spare.blocks);
                 let found = dispatch(ScoreRunning { source, tile, heat, best, counts, spare, blocks });
                 used.table.fill(kept(found));
@@ -79,9 +80,10 @@ impl<T: Real> Room<'_, T> {
             }
             bags = (bags / 2).max(1); // one bag fits, alive as it may be everywhere
         }
-        let (best, others) = self.best.split_at_mut(stride);
-        for row in others.chunks_exact(stride) {
-            best.iter_mut().zip(row).for_each(|(best, &x)| *best = if x > *best { x } else { *best });
+        if let Some((best, others)) = self.best.split_at_mut_checked(stride) {
+            for row in others.chunks_exact(stride.max(1)) {
+                best.iter_mut().zip(row).for_each(|(best, &x)| *best = if x > *best { x } else { *best });
+            }
         }
         let seen = self.used.iter().map(|&used| whole(used)).max().unwrap_or(0) * groups.count;
         self.compact(heat, groups, capacity, starts);
@@ -92,15 +94,18 @@ impl<T: Real> Room<'_, T> {
     fn compact(&mut self, heat: Heat<T>, groups: Groups, capacity: usize, counts: &mut [T]) {
         let Blocks { scores, peaks, owners, .. } = &mut self.blocks;
         let mut next = 0;
-        for (group, counts) in counts.chunks_mut(groups.tiles).enumerate() {
+        for (group, counts) in counts.chunks_mut(groups.tiles.max(1)).enumerate() {
             let mut block = group * capacity;
             for count in counts {
                 let (first, end) = (next, block + whole(*count));
                 while block < end {
-                    let best = self.best.get(whole(owners[block])).copied().unwrap_or(T::infinity());
-                    if heat.is_alive(peaks[block], best) {
-                        scores.copy_within(block * T::LANES..(block + 1) * T::LANES, next * T::LANES);
-                        (peaks[next], owners[next]) = (peaks[block], owners[block]);
+                    if let (Some(&peak), Some(&owner)) = (peaks.get(block), owners.get(block))
+                        && self.best.get(whole(owner)).is_some_and(|&best| heat.is_alive(peak, best))
+                    {
+                        move_row::<T>(scores, block, next);
+                        if let (Some(to_peak), Some(to_owner)) = (peaks.get_mut(next), owners.get_mut(next)) {
+                            (*to_peak, *to_owner) = (peak, owner);
+                        }
                         next += 1;
                     }
                     block += 1;
@@ -109,6 +114,13 @@ impl<T: Real> Room<'_, T> {
             }
         }
     }
+}
+
+/// Copies a row to one that does not come after it.
+fn move_row<T: Real>(rows: &mut [T], from: usize, to: usize) {
+    let Some((before, rest)) = rows.split_at_mut_checked(from * T::LANES) else { return };
+    let to = before.get_mut(to * T::LANES..(to + 1) * T::LANES).unwrap_or_default(); // none if it is the same
+    to.iter_mut().zip(&*rest).for_each(|(to, &x)| *to = x);
 }
 
 /// Scores all bags in the tiles of a group. Returns how many blocks stayed, or would have with more room.
