@@ -1,0 +1,2 @@
+//! A model with its options, its training and its file.
+#![forbid(unsafe_code)]
