@@ -22,7 +22,7 @@ use countgrid_counts::CsrBuf;
 use countgrid_em::{Fit, Learn};
 use countgrid_grid::{Grid, Learner, Options, Shape, Statistics};
 use countgrid_math::{AlignedVec, Level, Real, exp_slice, ln_slice, set_level};
-use countgrid_prefix::{Axis, Way, axes, scratch_len, sums_along};
+use countgrid_prefix::{Axis, Direction, axes, scratch_len, sums_along};
 use countgrid_torus::{Torus, Windows};
 use gungraun::{
     Callgrind, EventKind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main,
@@ -52,7 +52,7 @@ fn vectors() {
 
 struct Planes {
     axes: Vec<Axis>,
-    way: Way,
+    direction: Direction,
     table: Vec<f32>,
     sums: Vec<f32>,
     scratch: Vec<f32>,
@@ -60,20 +60,20 @@ struct Planes {
 
 impl Planes {
     fn sum(&mut self) {
-        sums_along(&self.axes, self.way, &self.table, &mut self.sums, &mut self.scratch)
+        sums_along(&self.axes, self.direction, &self.table, &mut self.sums, &mut self.scratch)
             .expect("the lengths fit");
     }
 }
 
 /// Some 16 thousand elements.
-fn planes<const D: usize>(extents: [usize; D], sides: [usize; D], way: Way) -> Planes {
+fn planes<const D: usize>(extents: [usize; D], sides: [usize; D], direction: Direction) -> Planes {
     vectors();
     let windows = Torus::new(extents).and_then(|torus| Windows::new(torus, sides)).expect("windows fit");
     let cells = windows.torus().cells();
     let table: Vec<f32> = (0..16_384 / cells * cells).map(|i| (i % 97) as f32).collect();
     Planes {
         axes: axes(&windows).to_vec(),
-        way,
+        direction,
         sums: table.clone(),
         table,
         scratch: vec![0.0; scratch_len(&windows)],
@@ -81,16 +81,16 @@ fn planes<const D: usize>(extents: [usize; D], sides: [usize; D], way: Way) -> P
 }
 
 #[library_benchmark(setup = planes)]
-#[bench::line_1024_by_25(args = ([1024], [25], Way::Window), config = at_most("windows/line_1024_by_25"))]
-#[bench::line_400_by_9(args = ([400], [9], Way::Window), config = at_most("windows/line_400_by_9"))]
-#[bench::plane_40_by_5(args = ([40; 2], [5; 2], Way::Window), config = at_most("windows/plane_40_by_5"))]
-#[bench::plane_120_by_20(args = ([120; 2], [20; 2], Way::Window), config = at_most("windows/plane_120_by_20"))]
-#[bench::cube_12_by_3(args = ([12; 3], [3; 3], Way::Window), config = at_most("windows/cube_12_by_3"))]
-#[bench::five_axes_4_by_2(args = ([4; 5], [2; 5], Way::Window), config = at_most("windows/five_axes_4_by_2"))]
-#[bench::spread_line_1024_by_25(args = ([1024], [25], Way::Spread), config = at_most("windows/spread_line_1024_by_25"))]
-#[bench::spread_plane_40_by_5(args = ([40; 2], [5; 2], Way::Spread), config = at_most("windows/spread_plane_40_by_5"))]
-#[bench::spread_plane_120_by_20(args = ([120; 2], [20; 2], Way::Spread), config = at_most("windows/spread_plane_120_by_20"))]
-#[bench::spread_cube_12_by_3(args = ([12; 3], [3; 3], Way::Spread), config = at_most("windows/spread_cube_12_by_3"))]
+#[bench::line_1024_by_25(args = ([1024], [25], Direction::Forward), config = at_most("windows/line_1024_by_25"))]
+#[bench::line_400_by_9(args = ([400], [9], Direction::Forward), config = at_most("windows/line_400_by_9"))]
+#[bench::plane_40_by_5(args = ([40; 2], [5; 2], Direction::Forward), config = at_most("windows/plane_40_by_5"))]
+#[bench::plane_120_by_20(args = ([120; 2], [20; 2], Direction::Forward), config = at_most("windows/plane_120_by_20"))]
+#[bench::cube_12_by_3(args = ([12; 3], [3; 3], Direction::Forward), config = at_most("windows/cube_12_by_3"))]
+#[bench::five_axes_4_by_2(args = ([4; 5], [2; 5], Direction::Forward), config = at_most("windows/five_axes_4_by_2"))]
+#[bench::spread_line_1024_by_25(args = ([1024], [25], Direction::Adjoint), config = at_most("windows/spread_line_1024_by_25"))]
+#[bench::spread_plane_40_by_5(args = ([40; 2], [5; 2], Direction::Adjoint), config = at_most("windows/spread_plane_40_by_5"))]
+#[bench::spread_plane_120_by_20(args = ([120; 2], [20; 2], Direction::Adjoint), config = at_most("windows/spread_plane_120_by_20"))]
+#[bench::spread_cube_12_by_3(args = ([12; 3], [3; 3], Direction::Adjoint), config = at_most("windows/spread_cube_12_by_3"))]
 fn windows(mut planes: Planes) -> Planes {
     black_box(&mut planes).sum();
     planes

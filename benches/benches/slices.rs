@@ -4,8 +4,8 @@
 use std::hint::black_box;
 
 use countgrid_math::{
-    AlignedVec, Level, Real, axpy, dot, log_sum_exp, max, scale, set_level, softmax, softmax_cut, sum,
-    sum_xlogx,
+    AlignedVec, Level, Real, axpy, dot, log_sum_exp, max, scale, set_level, softmax, softmax_with_threshold,
+    sum, sum_xlogx,
 };
 use criterion::{
     BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
@@ -113,7 +113,7 @@ fn slices(criterion: &mut Criterion) {
         scores,
         |t| {
             t.y.copy_from_slice(&t.x);
-            drop_value(softmax_cut(&mut t.y, 24.0));
+            drop_value(softmax_with_threshold(&mut t.y, 24.0));
         },
         None,
     );

@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use countgrid_math::{Level, set_level};
-use countgrid_prefix::{Way, axes, scratch_len, sums_along};
+use countgrid_prefix::{Direction, axes, scratch_len, sums_along};
 use countgrid_torus::{Torus, Windows};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -25,20 +25,20 @@ fn shape<const D: usize>(criterion: &mut Criterion, extents: [usize; D], sides: 
         group.bench_function(BenchmarkId::new("copy", table.len()), |bencher| {
             bencher.iter(|| black_box(&mut sums).copy_from_slice(black_box(&table)));
         });
-        for (level, way) in [
-            (Level::Baseline, Way::Window),
-            (Level::Avx2, Way::Window),
-            (Level::Baseline, Way::Spread),
-            (Level::Avx2, Way::Spread),
+        for (level, direction) in [
+            (Level::Baseline, Direction::Forward),
+            (Level::Avx2, Direction::Forward),
+            (Level::Baseline, Direction::Adjoint),
+            (Level::Avx2, Direction::Adjoint),
         ] {
             if set_level(level) != level {
                 continue; // this machine has no such vectors
             }
-            let name = format!("{}/{level}", if way == Way::Spread { "spread" } else { "sums" });
+            let name = format!("{}/{level}", if direction == Direction::Adjoint { "spread" } else { "sums" });
             group.bench_function(BenchmarkId::new(name, table.len()), |bencher| {
                 bencher.iter(|| {
                     let (table, sums, scratch) = (black_box(&*table), &mut *sums, &mut *scratch);
-                    sums_along(&axes(windows), way, table, sums, scratch).expect("the lengths fit");
+                    sums_along(&axes(windows), direction, table, sums, scratch).expect("the lengths fit");
                 });
             });
         }

@@ -17,7 +17,7 @@ pub type Sums<T, const D: usize> = Statistics<T, AlignedVec<T>, D>;
 /// posterior; the result is the same.
 pub fn options<const D: usize>(shape: &Shape<D>, tokens: f64, prune: bool) -> Options {
     // No prior is learned, so pseudo-bags would change nothing but the penalty.
-    Options { prune, ..Options::usual(shape, tokens, 0) }
+    Options { prune, ..Options::for_corpus(shape, tokens, 0) }
 }
 
 /// A random grid.
@@ -28,7 +28,7 @@ pub fn random<T: Real, const D: usize>(
     shape: Shape<D>,
     seed: u64,
 ) -> Result<Grid<T, AlignedVec<T>, D>, GridError> {
-    Grid::begun(shape, None, &mut ChaCha8Rng::seed_from_u64(seed))
+    Grid::initial(shape, None, &mut ChaCha8Rng::seed_from_u64(seed))
 }
 
 /// A learner at a random start, and empty statistics for it.

@@ -35,8 +35,8 @@ pub fn leave_one_out<T: Real>(
     for (item, &label) in labels.iter().enumerate() {
         let others = (0..labels.len()).filter(|&other| other != item);
         let near = nearest(others.map(|other| (other, squared_distance(points, axes, item, other))), found);
-        let said = vote(near.iter().filter_map(|&(other, _)| labels.get(other).copied()), votes);
-        right += usize::from(said == Some(label));
+        let predicted = vote(near.iter().filter_map(|&(other, _)| labels.get(other).copied()), votes);
+        right += usize::from(predicted == Some(label));
     }
     Ok(right as f64 / labels.len() as f64)
 }

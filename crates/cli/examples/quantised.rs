@@ -20,7 +20,7 @@ use countgrid_math::Real;
 use countgrid_text::{TextOptions, Tokenizer, Vocabulary};
 
 type Histograms<T> = LogHistograms<T, Vec<T>, 2>;
-type Placed = (Vec<f64>, f64);
+type BagPosterior = (Vec<f64>, f64);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let [model, test] = [1, 2].map(|n| env::args().nth(n).ok_or("usage: quantised MODEL TEST.tsv"));
@@ -61,11 +61,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let truth = numbers(&exact, &bag)?;
         let (exact, single) = ((truth.clone(), None), (numbers(&single, &bag)?, None));
         let found = [exact, single, code(&sixteen, &bag)?, code(&eight, &bag)?];
-        for ((_, differences), (placed, bound)) in tables.iter_mut().zip(found) {
-            differences.add(&truth, &placed, bound);
+        for ((_, differences), (bag_posterior, bound)) in tables.iter_mut().zip(found) {
+            differences.add(&truth, &bag_posterior, bound);
             if let Some(labels) = &labels {
                 let mut shares = vec![0.0; names.len()];
-                labels.read(placed.0.as_slice(), &mut shares)?;
+                labels.read(bag_posterior.0.as_slice(), &mut shares)?;
                 let label = line.split('\t').next();
                 differences.labelled += usize::from(names.get(best(&shares)).map(String::as_str) == label);
             }
@@ -110,13 +110,13 @@ fn best(q: &[f64]) -> usize {
 }
 
 impl Differences {
-    fn add(&mut self, truth: &Placed, placed: &Placed, bound: Option<ErrorBound>) {
-        let variation = 0.5 * truth.0.iter().zip(&placed.0).map(|(a, b)| (a - b).abs()).sum::<f64>();
+    fn add(&mut self, truth: &BagPosterior, bag_posterior: &BagPosterior, bound: Option<ErrorBound>) {
+        let variation = 0.5 * truth.0.iter().zip(&bag_posterior.0).map(|(a, b)| (a - b).abs()).sum::<f64>();
         self.bags += 1;
-        self.same += usize::from(best(&truth.0) == best(&placed.0));
+        self.same += usize::from(best(&truth.0) == best(&bag_posterior.0));
         self.variation += variation;
         self.largest = self.largest.max(variation);
-        self.evidence += (truth.1 - placed.1).abs();
+        self.evidence += (truth.1 - bag_posterior.1).abs();
         if let Some(bound) = bound {
             self.share = self.share.max(variation / bound.total_variation);
         }
@@ -135,7 +135,7 @@ fn codes<C: Code>(exact: &Histograms<f64>) -> Result<QuantisedHistograms<C, Vec<
     Ok(QuantisedHistograms::pack(exact, bytes, &mut vec![0.0; shape.cells()])?)
 }
 
-fn numbers<T: Real>(table: &Histograms<T>, bag: &impl Bags) -> Result<Placed, Box<dyn Error>> {
+fn numbers<T: Real>(table: &Histograms<T>, bag: &impl Bags) -> Result<BagPosterior, Box<dyn Error>> {
     let mut q = vec![T::zero(); table.shape().cells()];
     let mut scratch = vec![T::zero(); table.shape().posterior_scratch_len::<T>(1)];
     let evidence = table.posterior(bag, 0, &mut q, &mut scratch)?;
@@ -145,10 +145,10 @@ fn numbers<T: Real>(table: &Histograms<T>, bag: &impl Bags) -> Result<Placed, Bo
 fn code<C: Code>(
     table: &QuantisedHistograms<C, Vec<u8>, 2>,
     bag: &impl Bags,
-) -> Result<(Placed, Option<ErrorBound>), Box<dyn Error>> {
+) -> Result<(BagPosterior, Option<ErrorBound>), Box<dyn Error>> {
     let mut q = vec![0.0; table.shape().cells()];
     let mut sums = vec![C::Sum::default(); table.shape().quantised_scratch_len()];
     let evidence = table.posterior(bag, 0, &mut q, &mut sums)?;
-    let placed = (q.into_iter().map(f64::from).collect(), evidence.into());
-    Ok((placed, Some(table.error_bound(bag, 0)?)))
+    let bag_posterior = (q.into_iter().map(f64::from).collect(), evidence.into());
+    Ok((bag_posterior, Some(table.error_bound(bag, 0)?)))
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use countgrid_gtm::{Inflation, Law};
+use countgrid_gtm::{EmissionModel, Inflation};
 use countgrid_io::BLOCK_ENTRIES;
 
 use crate::{
@@ -103,14 +103,14 @@ pub(crate) struct MapArgs {
     #[command(flatten)]
     pub(crate) fit: GridArgs,
     #[command(flatten)]
-    pub(crate) say: SayArgs,
+    pub(crate) reporting: ReportArgs,
 }
 
 impl MapArgs {
     /// Refuses options of the other kind of map.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let model = self.model.name();
-        match self.model.law() {
+        match self.model.emission_model() {
             None => match self.topographic.given() {
                 Some(option) => Err(Failure::new(
                     format_args!("{option} is of topographic maps, and --model grid is none"),
@@ -118,14 +118,14 @@ impl MapArgs {
                 )),
                 None => Ok(()),
             },
-            Some(law) => {
+            Some(emission_model) => {
                 if let Some(option) = self.fit.only_of_grids() {
                     return Err(Failure::new(
                         format_args!("{option} is of counting grids, and --model {model} is none"),
                         format_args!("leave {option} out, or take --model grid"),
                     ));
                 }
-                self.topographic.check(law)
+                self.topographic.check(emission_model)
             }
         }?;
         match self.sample {
@@ -155,16 +155,16 @@ pub(crate) enum MapModel {
 }
 
 impl MapModel {
-    /// The law of counts of a topographic map.
-    pub(crate) fn law(self) -> Option<Law> {
+    /// The emission model of a topographic map.
+    pub(crate) fn emission_model(self) -> Option<EmissionModel> {
         match self {
             Self::Grid => None,
-            Self::ZipGtm => Some(Law::Zip(Inflation::Document)),
-            Self::ZipLatentGtm => Some(Law::Zip(Inflation::Latent)),
-            Self::PoissonGtm => Some(Law::Poisson),
-            Self::BernoulliGtm => Some(Law::Bernoulli),
-            Self::MultinomialGtm => Some(Law::Multinomial),
-            Self::GaussianGtm => Some(Law::Gaussian),
+            Self::ZipGtm => Some(EmissionModel::Zip(Inflation::Document)),
+            Self::ZipLatentGtm => Some(EmissionModel::Zip(Inflation::Latent)),
+            Self::PoissonGtm => Some(EmissionModel::Poisson),
+            Self::BernoulliGtm => Some(EmissionModel::Bernoulli),
+            Self::MultinomialGtm => Some(EmissionModel::Multinomial),
+            Self::GaussianGtm => Some(EmissionModel::Gaussian),
         }
     }
 }
@@ -221,17 +221,17 @@ impl TopographicArgs {
     }
 
     /// Refuses what makes no sense before anything is read.
-    fn check(&self, law: Law) -> Result<(), Failure> {
+    fn check(&self, emission_model: EmissionModel) -> Result<(), Failure> {
         if self.neighbours == Some(0) {
             return Err(Failure::new(
                 "--neighbours 0 leaves nobody to vote",
                 "take --neighbours of at least 1",
             ));
         }
-        let rates = matches!(law, Law::Poisson | Law::Zip(_));
+        let rates = matches!(emission_model, EmissionModel::Poisson | EmissionModel::Zip(_));
         if self.exposure == Some(Exposure::Length) && !rates {
             return Err(Failure::new(
-                format_args!("--exposure length scales rates, and a {} law has none", law.name()),
+                format_args!("--exposure length scales rates, and a {} law has none", emission_model.name()),
                 "leave --exposure out, or take --model poisson-gtm, zip-gtm or zip-latent-gtm",
             ));
         }
@@ -296,7 +296,7 @@ pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) harmonium: HarmoniumArgs,
     #[command(flatten)]
-    pub(crate) tell: TraceArgs,
+    pub(crate) tracing: TraceArgs,
     #[command(flatten)]
     pub(crate) features: FeatureArgs,
     #[command(flatten)]
@@ -308,7 +308,7 @@ pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) fit: GridArgs,
     #[command(flatten)]
-    pub(crate) say: SayArgs,
+    pub(crate) reporting: ReportArgs,
 }
 
 #[derive(Args, Debug)]
@@ -459,19 +459,19 @@ pub(crate) struct EvaluationArgs {
     #[command(flatten)]
     pub(crate) fit: GridArgs,
     #[command(flatten)]
-    pub(crate) say: SayArgs,
+    pub(crate) reporting: ReportArgs,
 }
 
 impl EvaluationArgs {
     /// Whether the model has the features that the classifier takes.
     fn known_features(&self) -> bool {
-        let usual = match self.classifier {
+        let default_kind = match self.classifier {
             Classifier::Generative | Classifier::Labels => return !self.model.is_linear(),
             Classifier::Nearest => self.features,
             Classifier::Svm => Some(self.features.unwrap_or(Features::Spread)),
             Classifier::SvmRbf | Classifier::SvmLinear => Some(self.features.unwrap_or(Features::Fess)),
         };
-        let Some(kind) = usual else { return true };
+        let Some(kind) = default_kind else { return true };
         let positive = matches!(kind, Features::Spread | Features::Posterior);
         if self.model.is_linear() {
             let samples = self.model != ModelKind::Lsi && self.harmonium.method == Method::Langevin;
@@ -930,7 +930,7 @@ pub(crate) enum TableKind {
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
-pub(crate) struct SayArgs {
+pub(crate) struct ReportArgs {
     /// Say nothing but errors
     #[arg(short, long)]
     pub(crate) quiet: bool,

@@ -26,7 +26,7 @@ use crate::{
 pub(crate) struct Blockwise<T> {
     pub(crate) learner: Learner<T, AlignedVec<T>, AXES>,
     /// Whether no thread reads ahead.
-    pub(crate) alone: bool,
+    pub(crate) single_block: bool,
 }
 
 impl<T: Real> Blockwise<T> {
@@ -69,7 +69,7 @@ impl<T: Real> Anneal for Blockwise<T> {
 impl<T: Real + Storable> Fit<Store<T>> for Blockwise<T> {
     fn expectation(&self, bags: &Store<T>, statistics: &mut Self::Statistics) -> Result<f64, Failure> {
         let mut free_energy = 0.0;
-        bags.each(self.alone, |first, block| {
+        bags.each(self.single_block, |first, block| {
             free_energy += self.add(&block, first, statistics)?;
             Ok::<_, Failure>(())
         })?;
@@ -84,7 +84,7 @@ impl<T: Real + Storable> Fit<MiniBatch<T>> for Blockwise<T> {
     fn expectation(&self, batch: &MiniBatch<T>, statistics: &mut Self::Statistics) -> Result<f64, Failure> {
         match batch {
             Ok(bags) => self.add(bags, 0, statistics),
-            Err(failure) => Err(failure.again()),
+            Err(failure) => Err(failure.duplicate()),
         }
     }
 }

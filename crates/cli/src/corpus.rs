@@ -10,7 +10,7 @@ use countgrid_counts::{Bags, SequencesBuf};
 use countgrid_io::{
     Columns, Document, Item, Limits, ReadOptions, SequenceOptions, Summary, cargo_docs, read_sequences, visit,
 };
-use countgrid_map::beginning;
+use countgrid_map::truncate_text;
 use countgrid_math::Real;
 use countgrid_text::{
     Counter, Selected, Selection, StopWords, TextError, TextOptions, Tokenizer, Vocabulary,
@@ -78,7 +78,7 @@ pub(crate) struct Corpus<T> {
     /// Whether counts were read, not text.
     pub(crate) counted: bool,
     /// Documents that have a word of the vocabulary.
-    pub(crate) placed: usize,
+    pub(crate) nonempty: usize,
     /// The counts as the fit takes them, each rounded once, to nearest: those up to 2²⁴ in `f32` and 2⁵³ in `f64`
     /// are exact. A fraction that rounds to zero is left out.
     pub(crate) bags: Store<T>,
@@ -116,10 +116,10 @@ impl Sample {
     fn draw(self, labels: &Labelling) -> Vec<bool> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         let mut groups = vec![Vec::new(); labels.names.len() + 1];
-        for (document, label) in labels.of.iter().enumerate() {
+        for (document, label) in labels.by_document.iter().enumerate() {
             groups[label.map_or(labels.names.len(), |label| label as usize)].push(document);
         }
-        let mut drawn = vec![false; labels.of.len()];
+        let mut drawn = vec![false; labels.by_document.len()];
         for group in &mut groups {
             // The first places of a random order, each as likely as any other (Fisher and Yates).
             for place in 0..self.of_each.min(group.len()) {
@@ -154,7 +154,7 @@ impl Input<'_> {
     ) -> Result<Read, Failure> {
         let Some(path) = self.path else {
             let (documents, summary) = cargo_docs(CARGO_DOCS)?;
-            tell(&summary, report);
+            report_input(&summary, report);
             documents.into_iter().map(Item::Document).try_for_each(each)?;
             return Ok(Read { name: "Cargo's doc comments".to_owned(), path: summary.path });
         };
@@ -179,7 +179,7 @@ impl Input<'_> {
                 "name another file to write (--output)",
             ));
         }
-        tell(&summary, report);
+        report_input(&summary, report);
         Ok(Read { name: name(&summary.path), path: summary.path })
     }
 
@@ -197,7 +197,7 @@ impl Input<'_> {
             }
             Ok(())
         })?;
-        while labels.of.len() < bags {
+        while labels.by_document.len() < bags {
             labels.push(None); // docword files have none
         }
         Ok(Some(sample.draw(&labels.finish())))
@@ -274,8 +274,8 @@ impl Input<'_> {
             Some(counts) => self.selected_counts(counts, ids, args)?,
             None => {
                 let Selected { vocabulary, feature_of, summary } = words.select();
-                said(&summary, report);
-                let mut kept = Kept::new(vocabulary, self.scaling.tokens, self.plan())?;
+                report_vocabulary(&summary, report);
+                let mut kept = BagCollector::new(vocabulary, self.scaling.tokens, self.plan())?;
                 terms.finish()?.consume(|block| {
                     for bag in 0..block.len() {
                         kept.bag(block.entries(bag), &feature_of)?;
@@ -305,7 +305,7 @@ impl Input<'_> {
                  take --stop-words none",
             ));
         }
-        told(&corpus, report);
+        report_corpus(&corpus, report);
         Ok(corpus)
     }
 
@@ -321,13 +321,13 @@ impl Input<'_> {
         let set = read_sequences(path, &options)?;
         let vocabulary: Vec<String> = set.alphabet.symbols().iter().copied().map(String::from).collect();
         let all: Vec<_> = (0u32..).take(vocabulary.len()).map(Some).collect();
-        let mut kept = Kept::new(vocabulary, self.scaling.tokens, self.plan())?;
-        let bug = |error| Failure::new(error, "this is a bug worth a report");
+        let mut kept = BagCollector::new(vocabulary, self.scaling.tokens, self.plan())?;
+        let internal_error = |error| Failure::new(error, "this is a bug worth a report");
         let mut sequences = SequencesBuf::new(set.alphabet.len());
         let (mut entries, mut labels, mut symbols) = (Vec::new(), Labelling::default(), 0);
         for ((ends, id), label) in set.offsets.windows(2).zip(&set.ids).zip(set.labels) {
             let own = set.entries.get(ends[0]..ends[1]).unwrap_or_default();
-            sequences.push(own.iter().copied()).map_err(bug)?;
+            sequences.push(own.iter().copied()).map_err(internal_error)?;
             let mut counts = vec![0u32; all.len()];
             own.iter().for_each(|&symbol| counts[usize::from(symbol)] += 1);
             kept.bag(counts.into_iter().enumerate().filter(|&(_, count)| count > 0), &all)?;
@@ -384,11 +384,11 @@ impl Input<'_> {
             max_words: args.max_words,
             ..TextOptions::default()
         };
-        let selection = Selection::of(&spread, counts.len(), &limits);
+        let selection = Selection::new(&spread, counts.len(), &limits);
         let mut feature_of = vec![None; spread.len()];
         selection.kept.iter().zip(0u32..).for_each(|(&old, new)| feature_of[old] = Some(new));
         let words = selection.kept.iter().filter_map(|&word| vocabulary.get_mut(word).map(std::mem::take));
-        let mut kept = Kept::new(words.collect(), self.scaling.tokens, self.plan())?;
+        let mut kept = BagCollector::new(words.collect(), self.scaling.tokens, self.plan())?;
         let mut entries = Vec::new();
         counts.consume(|block| {
             (0..block.len()).try_for_each(|bag| {
@@ -417,7 +417,7 @@ impl Input<'_> {
             Tokenizer::new(options).map_err(|error| Failure::new(error, "fit the model again"))?;
         let known = Vocabulary::new(vocabulary, &tokenizer);
         let all: Vec<_> = (0u32..).take(vocabulary.len()).map(Some).collect();
-        let mut kept = Kept::new(vocabulary.to_vec(), self.scaling.tokens, self.plan())?;
+        let mut kept = BagCollector::new(vocabulary.to_vec(), self.scaling.tokens, self.plan())?;
         let (mut entries, mut labels, mut feature_of) = (Vec::new(), Labelling::default(), Vec::new());
         let (mut ids, mut columns) = (Vec::new(), Vec::new()); // of a table
         let read = self.visit(report, |item| {
@@ -488,19 +488,19 @@ impl Words {
 }
 
 /// Bags over a vocabulary that was selected, as they are converted.
-struct Kept<T> {
+struct BagCollector<T> {
     vocabulary: Vec<String>,
     sum: Option<f64>, // of the counts of each bag, where they are scaled
     tokens: f64,
-    placed: usize,
+    nonempty: usize,
     bags: Builder<T>,
     bag: Vec<(usize, f64)>,
 }
 
-impl<T: Real + Storable> Kept<T> {
+impl<T: Real + Storable> BagCollector<T> {
     fn new(vocabulary: Vec<String>, sum: Option<f64>, plan: Plan) -> Result<Self, Failure> {
         let bags = Builder::new(vocabulary.len(), plan)?;
-        Ok(Self { vocabulary, sum, tokens: 0.0, placed: 0, bags, bag: Vec::new() })
+        Ok(Self { vocabulary, sum, tokens: 0.0, nonempty: 0, bags, bag: Vec::new() })
     }
 
     /// Adds a bag of terms, each of which may have a feature; returns it as it was before rounding.
@@ -515,7 +515,7 @@ impl<T: Real + Storable> Kept<T> {
         self.bag.sort_unstable_by_key(|&(feature, _)| feature);
         scale_to(self.sum, &mut self.bag);
         self.tokens += self.bag.iter().fold(0.0, |sum, (_, count)| sum + count);
-        self.placed += usize::from(!self.bag.is_empty());
+        self.nonempty += usize::from(!self.bag.is_empty());
         let mut rounded = Vec::with_capacity(self.bag.len());
         for &(feature, count) in &self.bag {
             let count = T::from_f64(count);
@@ -536,7 +536,7 @@ impl<T: Real + Storable> Kept<T> {
     }
 
     fn corpus(self, entries: Vec<Entry>) -> Result<Corpus<T>, Failure> {
-        let Self { vocabulary, tokens, placed, bags, .. } = self;
+        let Self { vocabulary, tokens, nonempty, bags, .. } = self;
         Ok(Corpus {
             name: String::new(),
             entries,
@@ -545,13 +545,13 @@ impl<T: Real + Storable> Kept<T> {
             tokens,
             scaling: Scaling::default(),
             counted: false,
-            placed,
+            nonempty,
             bags: bags.finish()?,
         })
     }
 }
 
-fn said(words: &countgrid_text::Summary, report: &Report) {
+fn report_vocabulary(words: &countgrid_text::Summary, report: &Report) {
     report.event(
         "text",
         format_args!(
@@ -569,8 +569,8 @@ fn said(words: &countgrid_text::Summary, report: &Report) {
     );
 }
 
-fn told<T: Storable>(corpus: &Corpus<T>, report: &Report) {
-    let empty = corpus.bags.len() - corpus.placed;
+fn report_corpus<T: Storable>(corpus: &Corpus<T>, report: &Report) {
+    let empty = corpus.bags.len() - corpus.nonempty;
     let nothing = match empty {
         0 => String::new(),
         n => format!("; {} documents have none of them", thousands(n)),
@@ -622,7 +622,7 @@ pub(crate) fn text_options(args: &WordArgs) -> Result<TextOptions, Failure> {
 }
 
 fn entry(document: Document, tokens: f64) -> Entry {
-    let snippet = beginning(&document.text, SNIPPET);
+    let snippet = truncate_text(&document.text, SNIPPET);
     Entry { id: document.id, title: document.title, snippet, tokens }
 }
 
@@ -650,7 +650,7 @@ fn name(path: &Path) -> String {
     }
 }
 
-fn tell(summary: &Summary, report: &Report) {
+fn report_input(summary: &Summary, report: &Report) {
     let columns: serde_json::Map<String, Value> =
         summary.columns.iter().map(|(role, name)| ((*role).to_owned(), name.as_str().into())).collect();
     report.event(

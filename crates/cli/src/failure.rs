@@ -20,7 +20,7 @@ impl Failure {
     }
 
     /// The same once more.
-    pub(crate) fn again(&self) -> Self {
+    pub(crate) fn duplicate(&self) -> Self {
         match self {
             Self::Message(message) => Self::Message(message.clone()),
             Self::Closed => Self::Closed,

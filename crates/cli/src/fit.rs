@@ -32,12 +32,12 @@ pub(crate) type Tables<T> = (Parameters<T>, Inference<T>);
 pub(crate) struct Fitted<T> {
     pub(crate) grid: Parameters<T>,
     pub(crate) histograms: Inference<T>,
-    pub(crate) ending: Ending,
+    pub(crate) summary: FitSummary,
 }
 
 /// How a fit ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Ending {
+pub(crate) struct FitSummary {
     /// Updates on the full grid, of the restart that was kept.
     pub(crate) iterations: usize,
     /// Log evidence of all documents per token, in nats.
@@ -49,15 +49,15 @@ pub(crate) struct Ending {
     pub(crate) restart: usize,
 }
 
-impl Ending {
+impl FitSummary {
     /// Why it ended, in a word.
-    pub(crate) fn why(&self) -> &'static str {
-        why(self.end)
+    pub(crate) fn end_reason(&self) -> &'static str {
+        end_reason(self.end)
     }
 }
 
 /// Why a fit ended, in a word.
-pub(crate) fn why(end: End) -> &'static str {
+pub(crate) fn end_reason(end: End) -> &'static str {
     match end {
         End::Converged => "converged",
         End::Limit => "iterations used up",
@@ -66,7 +66,7 @@ pub(crate) fn why(end: End) -> &'static str {
 }
 
 /// Refuses to fit anything to bags that are all empty, or whose tokens are too many to be counted.
-pub(crate) fn some_tokens(tokens: f64) -> Result<(), Failure> {
+pub(crate) fn check_tokens(tokens: f64) -> Result<(), Failure> {
     if tokens > 0.0 && tokens.is_finite() {
         return Ok(());
     }
@@ -85,7 +85,7 @@ pub(crate) fn fit<T: Real + Storable>(
     report: &Report,
     interrupt: &Interrupt,
 ) -> Result<Fitted<T>, Failure> {
-    some_tokens(tokens)?;
+    check_tokens(tokens)?;
     let (shape, chunk) = memory::plan::<T>(layout, bags.features(), args.restarts)?;
     let levels = levels(shape, args, bags.len())?;
     let fit = Run { bags, tokens, args, chunk, levels: &levels, interrupt };
@@ -100,7 +100,7 @@ pub(crate) fn fit<T: Real + Storable>(
             "grid": layout.grid.0, "window": layout.window.0, "pseudocount": pseudocount, "seed": args.seed,
         }),
     );
-    let ending = |best: countgrid_em::Best| Ending {
+    let summary = |best: countgrid_em::Best| FitSummary {
         iterations: best.outcome.iterations,
         bound_per_token: -best.outcome.free_energy / tokens,
         end: best.outcome.end,
@@ -117,7 +117,7 @@ pub(crate) fn fit<T: Real + Storable>(
     while let Some(restart) = restarts.next_restart() {
         let number = (restart.index + 1, args.restarts);
         let before = restart.index * planned;
-        let (learner, outcome) = fit.once(restart.seed, |level, at, updates, last| {
+        let (learner, outcome) = fit.fit_restart(restart.seed, |level, at, updates, last| {
             let step = Step {
                 restart: number,
                 grid: axes(&level.shape, layout).to_string(),
@@ -137,14 +137,14 @@ pub(crate) fn fit<T: Real + Storable>(
     let (Some((grid, histograms)), Some(outcome)) = (best, restarts.best()) else {
         return Err(Failure::new("no fit has ended", "this is a bug worth a report"));
     };
-    Ok(Fitted { grid, histograms, ending: ending(outcome) })
+    Ok(Fitted { grid, histograms, summary: summary(outcome) })
 }
 
 /// One grid of the schedule.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     shape: Shape<AXES>,
-    beginning: Beginning,
+    initial_phase: InitialPhase,
     plan: EmOptions,
     before: usize,    // updates of the levels before
     work: (f64, f64), // share of the work before this level, and of one iteration here
@@ -152,7 +152,7 @@ struct Level {
 
 /// How the fit of a grid begins, before its iterations.
 #[derive(Clone, Copy, Debug)]
-enum Beginning {
+enum InitialPhase {
     Plain,
     Annealed(Annealing),
     /// Mini-batches of so many documents, so many a pass.
@@ -163,7 +163,7 @@ enum Beginning {
     },
 }
 
-impl Beginning {
+impl InitialPhase {
     /// Updates, at most.
     fn updates(&self) -> usize {
         match self {
@@ -185,12 +185,12 @@ impl Beginning {
 impl Level {
     /// Updates, at most.
     fn updates(&self) -> usize {
-        self.beginning.updates().saturating_add(self.plan.iterations)
+        self.initial_phase.updates().saturating_add(self.plan.iterations)
     }
 
     /// The cost of so many updates, in iterations.
     fn cost(&self, updates: usize) -> f64 {
-        self.beginning.cost(updates) + updates.saturating_sub(self.beginning.updates()) as f64
+        self.initial_phase.cost(updates) + updates.saturating_sub(self.initial_phase.updates()) as f64
     }
 
     /// Share of a restart's work that is done here after so many updates.
@@ -211,11 +211,11 @@ fn levels(full: Shape<AXES>, args: &GridArgs, bags: usize) -> Result<Vec<Level>,
         .map(|(level, &shape)| {
             let iterations = if level == last { args.iterations } else { COARSE_ITERATIONS };
             let plan = EmOptions { iterations, tolerance: args.tolerance };
-            Level { shape, beginning: Beginning::Plain, plan, before: 0, work: (0.0, 0.0) }
+            Level { shape, initial_phase: InitialPhase::Plain, plan, before: 0, work: (0.0, 0.0) }
         })
         .collect();
     if let Some(full) = levels.last_mut() {
-        full.beginning = beginning(args, bags)?;
+        full.initial_phase = initial_phase(args, bags)?;
     }
     let work = |level: &Level| level.shape.cells() as f64;
     let total: f64 = levels.iter().map(|level| work(level) * level.cost(level.updates())).sum();
@@ -236,21 +236,21 @@ fn levels(full: Shape<AXES>, args: &GridArgs, bags: usize) -> Result<Vec<Level>,
 /// grid, after the coarser ones, raised it by 0.02 to 0.05 at about the same computing time. Mini-batches on the
 /// coarsest grid changed it by -0.036 to 0.009; on the full one, at about the same computing time, they raised it by
 /// up to 0.03 on two of the three and lowered it by 0.04 to 0.09 on the newsgroups.
-fn beginning(args: &GridArgs, bags: usize) -> Result<Beginning, Failure> {
+fn initial_phase(args: &GridArgs, bags: usize) -> Result<InitialPhase, Failure> {
     if let Some(beta) = args.anneal {
         let annealing = Annealing::geometric(beta, args.annealing());
         return annealing
-            .map(Beginning::Annealed)
+            .map(InitialPhase::Annealed)
             .map_err(|error| Failure::new(error, "take a number such as --anneal 0.1"));
     }
-    let Some(size) = args.batch else { return Ok(Beginning::Plain) };
+    let Some(size) = args.batch else { return Ok(InitialPhase::Plain) };
     let options = StepwiseOptions {
         passes: args.mini_passes(),
         tolerance: args.tolerance,
         ..StepwiseOptions::default()
     };
     let plan = options.check().map_err(|error| Failure::new(error, "take a --tolerance such as 1e-5"))?;
-    Ok(Beginning::Stepwise { plan, size, batches: number(bags, size) })
+    Ok(InitialPhase::Stepwise { plan, size, batches: number(bags, size) })
 }
 
 /// What all restarts share.
@@ -265,18 +265,18 @@ struct Run<'a, T> {
 
 impl<T: Real + Storable> Run<'_, T> {
     fn options(&self, shape: &Shape<AXES>) -> Options {
-        let usual = Options::usual(shape, self.tokens, self.bags.len());
+        let defaults = Options::for_corpus(shape, self.tokens, self.bags.len());
         Options {
             inner_passes: self.args.inner_passes,
             learn_prior: self.args.learn_prior,
-            pseudocount: self.args.pseudocount.unwrap_or(usual.pseudocount),
-            ..usual
+            pseudocount: self.args.pseudocount.unwrap_or(defaults.pseudocount),
+            ..defaults
         }
     }
 
     /// All levels from one random start. Once it was interrupted, the levels that are left only refine, so that
     /// the grid has the size that was asked for.
-    fn once(
+    fn fit_restart(
         &self,
         seed: u64,
         mut observe: impl FnMut(&Level, &Progress, usize, bool),
@@ -286,7 +286,7 @@ impl<T: Real + Storable> Run<'_, T> {
         for level in self.levels {
             let learner = || {
                 let coarse = fitted.as_ref().map(|((coarse, _), _)| coarse);
-                let grid = Grid::begun(level.shape, coarse, &mut rng)?;
+                let grid = Grid::initial(level.shape, coarse, &mut rng)?;
                 // The coarser tables are done with, and there may be no room for both.
                 drop(fitted.take());
                 Learner::from_grid(grid, self.options(&level.shape))
@@ -294,42 +294,42 @@ impl<T: Real + Storable> Run<'_, T> {
             // The second is for new memory, most of all.
             let (learner, statistics) =
                 rayon::join(learner, || Statistics::allocate(level.shape, self.chunk));
-            let mut model = Blockwise { learner: learner?, alone: self.args.threads == Some(1) };
+            let mut model = Blockwise { learner: learner?, single_block: self.args.threads == Some(1) };
             let mut statistics = statistics?;
             let plan =
                 level.plan.check().map_err(|error| Failure::new(error, "take a --tolerance such as 1e-5"))?;
             let mut before = 0; // updates from mini-batches
-            if let Beginning::Stepwise { plan, size, .. } = &level.beginning {
+            if let InitialPhase::Stepwise { plan, size, .. } = &level.initial_phase {
                 let passes = |_| MiniBatches::new(self.bags, *size, &mut rng);
                 let outcome = plan.fit(&mut model, &mut statistics, passes, |_, at| {
                     observe(level, at, at.iteration, false);
-                    self.go_on()
+                    self.check_interrupt()
                 });
-                before = outcome.map_err(|error| self.refuse(error))?.iterations;
+                before = outcome.map_err(|error| self.fit_failure(error))?.iterations;
             }
             let mut observer = |at: &Progress| {
                 let updates = before + at.iteration;
                 observe(level, at, updates, updates >= level.updates());
-                self.go_on()
+                self.check_interrupt()
             };
-            let outcome = match &level.beginning {
-                Beginning::Annealed(schedule) => {
+            let outcome = match &level.initial_phase {
+                InitialPhase::Annealed(schedule) => {
                     plan.fit_annealed(schedule, &mut model, self.bags, &mut statistics, |_, at| observer(at))
                 }
                 _ => plan.fit(&mut model, self.bags, &mut statistics, |_, at| observer(at)),
             };
-            let mut outcome = outcome.map_err(|error| self.refuse(error))?;
+            let mut outcome = outcome.map_err(|error| self.fit_failure(error))?;
             outcome.iterations += before;
             fitted = Some((model.into_tables(), outcome));
         }
         fitted.ok_or_else(|| Failure::new("no grid to fit", "this is a bug worth a report"))
     }
 
-    fn go_on(&self) -> ControlFlow<()> {
-        if self.interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    fn check_interrupt(&self) -> ControlFlow<()> {
+        if self.interrupt.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    fn refuse(&self, error: FitError<Failure>) -> Failure {
+    fn fit_failure(&self, error: FitError<Failure>) -> Failure {
         match error {
             FitError::Model(error) => error,
             error => Failure::new(error, "take --precision f64, or another --pseudocount"),

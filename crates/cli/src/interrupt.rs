@@ -14,7 +14,7 @@ pub(crate) struct Interrupt(Arc<State>);
 #[derive(Debug, Default)]
 struct State {
     fitting: AtomicBool, // there is something worth keeping
-    asked: AtomicBool,
+    requested: AtomicBool,
     writing: Mutex<()>, // held while files are replaced, so that none is left half done
 }
 
@@ -24,7 +24,7 @@ impl Interrupt {
         let interrupt = Self::default();
         let state = Arc::clone(&interrupt.0);
         ctrlc::set_handler(move || {
-            if state.fitting.load(SeqCst) && !state.asked.swap(true, SeqCst) {
+            if state.fitting.load(SeqCst) && !state.requested.swap(true, SeqCst) {
                 eprintln!("\nending after this iteration; Ctrl-C again leaves at once, without a result");
             } else {
                 let _until_written = state.writing.lock();
@@ -41,8 +41,8 @@ impl Interrupt {
     }
 
     /// Whether to end.
-    pub(crate) fn asked(&self) -> bool {
-        self.0.asked.load(SeqCst)
+    pub(crate) fn requested(&self) -> bool {
+        self.0.requested.load(SeqCst)
     }
 
     /// Keeps the process alive until files are whole.

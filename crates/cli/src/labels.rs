@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use countgrid_em::Tables;
-use countgrid_grid::{Embedding, LabelSums, Labels, Reading, Shape, label_scratch_len, label_sums_len};
+use countgrid_grid::{Embedding, LabelSums, Labels, Readout, Shape, label_scratch_len, label_sums_len};
 use countgrid_math::Real;
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     fit::Inference,
     layout::AXES,
     memory::zeros,
-    place::place,
+    posteriors::for_each_posterior,
     report::{Report, thousands},
     store::{Storable, Store},
 };
@@ -23,7 +23,7 @@ pub(crate) struct Labelling {
     /// The labels, each once; in order once [`Labelling::finish`] has run.
     pub(crate) names: Vec<String>,
     /// One for each document.
-    pub(crate) of: Vec<Option<u32>>,
+    pub(crate) by_document: Vec<Option<u32>>,
     numbers: HashMap<String, u32>, // of the names, while documents are read
 }
 
@@ -39,7 +39,7 @@ impl Labelling {
                 number
             }
         });
-        self.of.push(number);
+        self.by_document.push(number);
     }
 
     /// Labels that are known only after the documents.
@@ -54,7 +54,7 @@ impl Labelling {
         order.sort_by(|&a, &b| self.names[a as usize].cmp(&self.names[b as usize]));
         let mut place = vec![0; order.len()];
         order.iter().zip(0u32..).for_each(|(&old, new)| place[old as usize] = new);
-        self.of.iter_mut().flatten().for_each(|label| *label = place[*label as usize]);
+        self.by_document.iter_mut().flatten().for_each(|label| *label = place[*label as usize]);
         self.names.sort();
         self.numbers = HashMap::new();
         self
@@ -62,7 +62,7 @@ impl Labelling {
 
     /// The label of a document.
     pub(crate) fn name(&self, document: usize) -> Option<&str> {
-        let label = *self.of.get(document)?;
+        let label = *self.by_document.get(document)?;
         self.names.get(label? as usize).map(String::as_str)
     }
 }
@@ -107,7 +107,7 @@ impl<T: Real> Labelled<T> {
         if !(1..=shape.features()).contains(&names.len()) {
             return Ok(None);
         }
-        let label_of = |document: usize| corpus.labels.of.get(document).copied().flatten();
+        let label_of = |document: usize| corpus.labels.by_document.get(document).copied().flatten();
         let labels =
             embed(histograms, &corpus.bags, names.len(), |document| Some(label_of(document)? as usize))?;
         Ok(labels.map(|labels| {
@@ -129,7 +129,7 @@ pub(crate) fn embed<T: Real + Storable>(
     let length = label_sums_len(&shape, classes).unwrap_or(usize::MAX);
     let mut sums = LabelSums::new(shape, classes, zeros(length)?)?;
     let (mut some, mut refused) = (false, None);
-    place(histograms, bags, |bag, tokens, posterior| {
+    for_each_posterior(histograms, bags, |bag, tokens, posterior| {
         if let Some(class) = label_of(bag).filter(|_| tokens > 0.0) {
             some = true;
             refused = refused.or(sums.add_class(posterior, class).err());
@@ -143,7 +143,7 @@ pub(crate) fn embed<T: Real + Storable>(
     }
     let mut scratch = zeros(label_scratch_len(&shape))?;
     let embedding = Embedding::new(sums, &mut scratch)?;
-    Ok(Some(embedding.labels(Reading::Window, zeros(classes * shape.cells())?, &mut scratch)?))
+    Ok(Some(embedding.labels(Readout::Window, zeros(classes * shape.cells())?, &mut scratch)?))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use countgrid_grid::{GridError, Shape, usual_extent, usual_side};
+use countgrid_grid::{GridError, Shape, default_extent, default_side};
 use countgrid_torus::{Torus, Windows};
 
 use crate::failure::Failure;
@@ -53,9 +53,9 @@ impl Layout {
         window: Option<&Sides>,
         documents: usize,
     ) -> Result<Self, Failure> {
-        let grid = grid.cloned().unwrap_or_else(|| Sides(vec![usual_extent(documents); 2]));
+        let grid = grid.cloned().unwrap_or_else(|| Sides(vec![default_extent(documents); 2]));
         let window = match window {
-            None => Sides(grid.0.iter().copied().map(usual_side).collect()),
+            None => Sides(grid.0.iter().copied().map(default_side).collect()),
             Some(Sides(one)) if one.len() == 1 => Sides(vec![one[0]; grid.0.len()]),
             Some(window) => window.clone(),
         };
@@ -113,7 +113,7 @@ impl Layout {
 
     /// The planes that pages show.
     pub(crate) fn planes(&self) -> Option<Planes> {
-        Planes::of(&self.grid, Some(&self.window))
+        Planes::from_sides(&self.grid, Some(&self.window))
     }
 }
 
@@ -131,7 +131,7 @@ pub(crate) struct Planes {
 impl Planes {
     /// A grid of one or two axes is one plane; one of three is layers if windows have one cell along the first axis, so that
     /// each document is in one of them. None otherwise. Without a window that of a page is a guess.
-    pub(crate) fn of(grid: &Sides, window: Option<&Sides>) -> Option<Self> {
+    pub(crate) fn from_sides(grid: &Sides, window: Option<&Sides>) -> Option<Self> {
         let sides = window.map_or(&[][..], |window| &window.0);
         let side = |axis: usize| sides.get(axis).or(sides.last()).copied().unwrap_or(1);
         match *grid.0.as_slice() {
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn pages_show_planes_and_layers() {
-        let of = |grid, window: Option<&str>| Planes::of(&sides(grid), window.map(sides).as_ref());
+        let of = |grid, window: Option<&str>| Planes::from_sides(&sides(grid), window.map(sides).as_ref());
         let planes = |layers, extents, window| Some(Planes { layers, extents, window });
         assert_eq!(of("40", Some("5")), planes(1, [1, 40], [1, 5]));
         assert_eq!(of("8x9", Some("3x2")), planes(1, [8, 9], [3, 2]));

@@ -17,7 +17,7 @@ mod layout;
 mod memory;
 mod model;
 mod picture;
-mod place;
+mod posteriors;
 mod report;
 mod scaling;
 mod store;

@@ -127,7 +127,7 @@ impl About {
     }
 
     /// What [`About::write`] has put there, or what is wrong with it.
-    pub(crate) fn of(file: &ModelFile) -> Result<Self, String> {
+    pub(crate) fn from_file(file: &ModelFile) -> Result<Self, String> {
         let title = file.metadata.get("title").ok_or("it has no text `title`")?.clone();
         let text = text_from_json(&json_of(file, "text")?).ok_or("its text `text` lacks text options")?;
         // Files of before there were tables of numbers do not say.
@@ -254,7 +254,7 @@ fn about(file: &ModelFile) -> Result<(About, Layout), String> {
             "its tables `pi` and `prior` have other shapes than [words, extents...], [extents...]".into()
         );
     }
-    let about = About::of(file)?;
+    let about = About::from_file(file)?;
     if about.vocabulary.len() != *features {
         return Err(format!("it has {} words and `pi` for {features}", about.vocabulary.len()));
     }

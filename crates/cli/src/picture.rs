@@ -88,8 +88,8 @@ impl Picture {
     fn draw<B: DrawingBackend>(&self, area: DrawingArea<B, Shift>) -> io::Result<()> {
         register();
         let failed = |error: String| io::Error::other(error);
-        let said = |error: DrawingAreaErrorKind<B::ErrorType>| failed(error.to_string());
-        area.fill(&WHITE).map_err(said)?;
+        let drawing_error = |error: DrawingAreaErrorKind<B::ErrorType>| failed(error.to_string());
+        area.fill(&WHITE).map_err(drawing_error)?;
         let x = self.range(|point| (point.x, point.x), |least, most| (least / 1.2, most * 1.2));
         let y = self.range(
             |point| (point.y - point.error, point.y + point.error),
@@ -104,7 +104,7 @@ impl Picture {
             .x_label_area_size(48)
             .y_label_area_size(64)
             .build_cartesian_2d((x.0..x.1).log_scale(), y.0..y.1)
-            .map_err(said)?;
+            .map_err(drawing_error)?;
         chart
             .configure_mesh()
             .x_desc(&self.x)
@@ -113,20 +113,20 @@ impl Picture {
             .label_style((FONT, 14))
             .light_line_style(TRANSPARENT)
             .draw()
-            .map_err(said)?;
+            .map_err(drawing_error)?;
         for (number, curve) in self.curves.iter().enumerate() {
             let colour = Palette99::pick(number).to_rgba();
             let line = curve.points.iter().map(|point| (point.x, point.y));
             chart
                 .draw_series(LineSeries::new(line, colour.stroke_width(2)))
-                .map_err(said)?
+                .map_err(drawing_error)?
                 .label(&curve.name)
                 .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], colour.stroke_width(2)));
             let bars = curve.points.iter().map(|point| {
                 let (low, high) = (point.y - point.error, point.y + point.error);
                 ErrorBar::new_vertical(point.x, low, point.y, high, colour.filled(), 8)
             });
-            chart.draw_series(bars).map_err(said)?;
+            chart.draw_series(bars).map_err(drawing_error)?;
         }
         chart
             .configure_series_labels()
@@ -134,8 +134,8 @@ impl Picture {
             .label_font((FONT, 14))
             .background_style(WHITE.mix(0.8))
             .draw()
-            .map_err(said)?;
-        area.present().map_err(said)
+            .map_err(drawing_error)?;
+        area.present().map_err(drawing_error)
     }
 }
 

@@ -14,62 +14,62 @@ use crate::memory;
 
 /// Where and how a run reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Voice {
+pub(crate) enum Output {
     /// Lines on standard output, progress on standard error.
-    People,
+    Text,
     /// One JSON object per line on standard output.
-    Programs,
+    Json,
     /// Nothing but errors.
-    Nobody,
+    Quiet,
 }
 
 /// Reports events to whoever listens. That nobody reads standard output any more stops no fit.
 #[derive(Debug)]
 pub(crate) struct Report {
-    voice: Voice,
-    began: Instant,
+    output: Output,
+    started: Instant,
     out: io::Stdout,
 }
 
 impl Report {
     pub(crate) fn new(quiet: bool, json: bool) -> Self {
-        let voice = match (json, quiet) {
-            (true, _) => Voice::Programs,
-            (false, true) => Voice::Nobody,
-            (false, false) => Voice::People,
+        let output = match (json, quiet) {
+            (true, _) => Output::Json,
+            (false, true) => Output::Quiet,
+            (false, false) => Output::Text,
         };
-        Self { voice, began: Instant::now(), out: io::stdout() }
+        Self { output, started: Instant::now(), out: io::stdout() }
     }
 
     /// Since the run began.
     pub(crate) fn seconds(&self) -> f64 {
-        self.began.elapsed().as_secs_f64()
+        self.started.elapsed().as_secs_f64()
     }
 
     /// One event: its name and a text for people, the fields of an object for programs.
     pub(crate) fn event(&self, name: &str, text: impl Display, fields: Value) {
-        match self.voice {
-            Voice::People => {
+        match self.output {
+            Output::Text => {
                 let text = text.to_string().replace('\n', "\n          ");
                 self.line(format_args!("{name:<9} {text}"));
             }
-            Voice::Programs => self.object(name, fields),
-            Voice::Nobody => {}
+            Output::Json => self.object(name, fields),
+            Output::Quiet => {}
         }
     }
 
     /// Something that is not as it should be, but can be gone on with.
     pub(crate) fn note(&self, text: impl Display) {
-        match self.voice {
-            Voice::People => self.line(format_args!("note      {text}")),
-            Voice::Programs => self.object("note", json!({ "text": text.to_string() })),
-            Voice::Nobody => {}
+        match self.output {
+            Output::Text => self.line(format_args!("note      {text}")),
+            Output::Json => self.object("note", json!({ "text": text.to_string() })),
+            Output::Quiet => {}
         }
     }
 
     /// The files written; then the last line for programs, with these fields and what all runs have, since people have
     /// read it all.
-    pub(crate) fn wrote(&self, files: &[&Path], mut fields: Value) {
+    pub(crate) fn files_written(&self, files: &[&Path], mut fields: Value) {
         for file in files {
             let bytes = file.metadata().map_or(0, |about| about.len());
             self.event(
@@ -78,7 +78,7 @@ impl Report {
                 json!({ "file": file.to_string_lossy(), "bytes": bytes }),
             );
         }
-        if self.voice == Voice::Programs {
+        if self.output == Output::Json {
             fields["seconds"] = self.seconds().into();
             fields["peak_memory"] = memory::peak().and_then(|bytes| u64::try_from(bytes).ok()).into();
             fields["files"] = files.iter().map(|file| file.to_string_lossy()).collect();
@@ -88,12 +88,12 @@ impl Report {
 
     /// Begins to show the progress of a fit.
     pub(crate) fn progress(&self, iterations: usize) -> Progress<'_> {
-        let bar = (self.voice == Voice::People && io::stderr().is_terminal()).then(|| {
+        let bar = (self.output == Output::Text && io::stderr().is_terminal()).then(|| {
             let style = ProgressStyle::with_template("fit       {bar:16} {pos}/{len}  {msg}");
             ProgressBar::new(iterations as u64)
                 .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        Progress { report: self, bar, began: Instant::now() }
+        Progress { report: self, bar, started: Instant::now() }
     }
 
     fn object(&self, name: &str, mut fields: Value) {
@@ -133,7 +133,7 @@ pub(crate) struct Step {
 pub(crate) struct Progress<'a> {
     report: &'a Report,
     bar: Option<ProgressBar>,
-    began: Instant,
+    started: Instant,
 }
 
 impl Progress<'_> {
@@ -145,15 +145,15 @@ impl Progress<'_> {
             if *restarts > 1 { format!("restart {restart}/{restarts}, ") } else { String::new() };
         let left_text = left.map_or(String::new(), |left| format!(", {} left", duration(left)));
         let bound = format!("bound per token {bound_per_token:.4}{left_text}");
-        match (&self.bar, self.report.voice) {
+        match (&self.bar, self.report.output) {
             (Some(bar), _) => {
                 bar.set_position(step.done as u64);
                 bar.set_message(format!("{restart_of}{grid}, {bound}"));
             }
-            (None, Voice::People) if iteration % 10 == 0 || step.last => {
+            (None, Output::Text) if iteration % 10 == 0 || step.last => {
                 eprintln!("fit       {restart_of}grid {grid}, iteration {iteration}, {bound}");
             }
-            (None, Voice::Programs) => self.report.object(
+            (None, Output::Json) => self.report.object(
                 "iteration",
                 json!({
                     "restart": restart, "grid": grid, "iteration": iteration,
@@ -167,7 +167,7 @@ impl Progress<'_> {
 
     /// Time left if the rest of the work goes on as fast as so far.
     fn left(&self, share: f64) -> Option<Duration> {
-        let left = self.began.elapsed().as_secs_f64() * (1.0 - share) / share;
+        let left = self.started.elapsed().as_secs_f64() * (1.0 - share) / share;
         Duration::try_from_secs_f64(left).ok().filter(|_| share > 0.0)
     }
 }

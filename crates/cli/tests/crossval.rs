@@ -10,8 +10,8 @@ use serde_json::Value;
 const SMALL: [&str; 4] = ["--iterations", "15", "--grid", "6x6"];
 
 fn last(folder: &Path, args: &[&str]) -> Value {
-    let said = stdout(folder, &[&["crossval", "made.csv", "--json"], &SMALL[..], args].concat());
-    let accuracy = said.lines().rfind(|line| line.contains("\"event\":\"accuracy\"")).unwrap();
+    let printed = stdout(folder, &[&["crossval", "made.csv", "--json"], &SMALL[..], args].concat());
+    let accuracy = printed.lines().rfind(|line| line.contains("\"event\":\"accuracy\"")).unwrap();
     serde_json::from_str(accuracy).unwrap()
 }
 
@@ -21,19 +21,19 @@ fn every_classifier_tells_topics_apart() {
     fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
     for classifier in ["generative", "labels", "nearest", "svm"] {
         let args = ["--classifier", classifier, "--folds", "5", "--repeats", "2", "-o", "found.csv"];
-        let said = last(folder.path(), &args);
+        let printed = last(folder.path(), &args);
         // Topics share one word in ten, and 90 documents are told twice: chance is a third.
-        let accuracy = said["accuracy"].as_f64().unwrap();
+        let accuracy = printed["accuracy"].as_f64().unwrap();
         assert!(accuracy > 0.9, "{classifier} {accuracy}");
         assert_eq!(
-            (said["predictions"].as_u64(), said["classifier"].as_str()),
+            (printed["predictions"].as_u64(), printed["classifier"].as_str()),
             (Some(180), Some(classifier))
         );
         // The table says the same.
         let rows = table(&fs::read_to_string(folder.path().join("found.csv")).unwrap());
         let right = rows.iter().filter(|row| row["label"] == row["found"]).count();
         assert_eq!((rows.len(), right as f64 / 180.0), (180, accuracy));
-        let confusion: Vec<Vec<u64>> = serde_json::from_value(said["confusion"].clone()).unwrap();
+        let confusion: Vec<Vec<u64>> = serde_json::from_value(printed["confusion"].clone()).unwrap();
         assert_eq!(confusion.iter().map(|row| row.iter().sum()).collect::<Vec<u64>>(), [60, 60, 60]);
         // Each document is held out once in each repetition, and folds have their share of each label.
         for repeat in ["1", "2"] {
@@ -77,8 +77,8 @@ fn one_document_at_a_time_is_held_out_also_the_only_one_of_its_label() {
     fs::write(folder.path().join("made.csv"), text).unwrap();
     for classifier in ["generative", "labels", "nearest", "svm"] {
         let args = ["--classifier", classifier, "--leave-one-out", "--max-share", "1", "-o", "found.csv"];
-        let said = last(folder.path(), &args);
-        assert_eq!(said["predictions"], 14);
+        let printed = last(folder.path(), &args);
+        assert_eq!(printed["predictions"], 14);
         let rows = table(&fs::read_to_string(folder.path().join("found.csv")).unwrap());
         let found = |id: &str| rows.iter().find(|row| row["id"] == id).unwrap()["found"].clone();
         assert_ne!(found("single"), "c", "{classifier}"); // no other document has its label
@@ -100,8 +100,8 @@ fn with_tokens_documents_weigh_the_same_whatever_their_length() {
         fs::write(folder.path().join("made.csv"), text).unwrap();
         last(folder.path(), &[args, &["--folds", "3", "-o", "found.csv"]].concat());
         let found = fs::read_to_string(folder.path().join("found.csv")).unwrap();
-        let said = stdout(folder.path(), &[&["fit", "made.csv", "--json"], &SMALL[..], args].concat());
-        let fitted: Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+        let printed = stdout(folder.path(), &[&["fit", "made.csv", "--json"], &SMALL[..], args].concat());
+        let fitted: Value = serde_json::from_str(printed.lines().last().unwrap()).unwrap();
         (found, fitted["bound_per_token"].as_f64().unwrap())
     };
     // Pseudo-tokens are few beside 20 tokens a document, and many beside one in twenty.
@@ -109,14 +109,14 @@ fn with_tokens_documents_weigh_the_same_whatever_their_length() {
     assert_eq!(read(&text, &tokens), read(&longer, &tokens));
     assert_ne!(read(&text, &[]).1, read(&longer, &[]).1);
     // They may be chosen, and what is chosen is what is used: beside pseudo-tokens few others leave grids flat.
-    let told = |args: &[&str]| {
+    let run = |args: &[&str]| {
         last(folder.path(), &[args, &["--pseudocount", "1", "--folds", "3", "-o", "found.csv"]].concat());
         let rows = table(&fs::read_to_string(folder.path().join("found.csv")).unwrap());
         rows.into_iter().map(|row| row["found"].clone()).collect::<Vec<_>>()
     };
-    let chosen = told(&["--try", "tokens=1e-9,20", "--inner-folds", "2"]);
-    assert_ne!(told(&["--tokens", "1e-9"]), told(&tokens));
-    assert!([told(&["--tokens", "1e-9"]), told(&tokens)].contains(&chosen));
+    let chosen = run(&["--try", "tokens=1e-9,20", "--inner-folds", "2"]);
+    assert_ne!(run(&["--tokens", "1e-9"]), run(&tokens));
+    assert!([run(&["--tokens", "1e-9"]), run(&tokens)].contains(&chosen));
 }
 
 #[test]
@@ -164,8 +164,8 @@ fn features_and_selections_tell_topics_apart() {
         ["--max-words", "12", "--select", "information"],
         ["--max-words", "12", "--select", "variance"],
     ] {
-        let said = last(folder.path(), &[&args[..], &["--folds", "3"]].concat());
-        let accuracy = said["accuracy"].as_f64().unwrap();
+        let printed = last(folder.path(), &[&args[..], &["--folds", "3"]].concat());
+        let accuracy = printed["accuracy"].as_f64().unwrap();
         assert!(accuracy > 0.85, "{args:?} {accuracy}"); // chance is a third
     }
 }
@@ -177,8 +177,8 @@ fn options_are_chosen_inside_of_each_fold() {
     // One cell cannot tell places apart; the labels around are then those of all.
     let args = ["--classifier", "labels", "--folds", "3", "--inner-folds", "2", "--iterations", "5"];
     let tries = ["--try", "grid=1x1,6x6", "--window", "1x1", "-o", "found.csv"];
-    let said = stdout(folder.path(), &[&["crossval", "made.csv", "--json"], &args[..], &tries].concat());
-    let chosen: Vec<&str> = said.lines().filter(|line| line.contains("\"event\":\"fold\"")).collect();
+    let printed = stdout(folder.path(), &[&["crossval", "made.csv", "--json"], &args[..], &tries].concat());
+    let chosen: Vec<&str> = printed.lines().filter(|line| line.contains("\"event\":\"fold\"")).collect();
     assert_eq!(chosen.len(), 3);
     assert!(chosen.iter().all(|line| line.contains("\"chosen\":\"grid=6x6\"")), "{chosen:?}");
     let rows = table(&fs::read_to_string(folder.path().join("found.csv")).unwrap());
@@ -196,8 +196,8 @@ fn a_sweep_is_a_table_and_a_picture_and_goes_on_where_it_was() {
     let read = |name: &str| fs::read_to_string(folder.path().join("out").join(name)).unwrap();
     sweep("grid=2x2");
     let first: Value = serde_json::from_str(&read("results.json")).unwrap();
-    let said = sweep("grid=2x2,4x4");
-    assert_eq!(said.lines().filter(|line| line.contains("\"event\":\"result\"")).count(), 2);
+    let printed = sweep("grid=2x2,4x4");
+    assert_eq!(printed.lines().filter(|line| line.contains("\"event\":\"result\"")).count(), 2);
     let both: Value = serde_json::from_str(&read("results.json")).unwrap();
     assert_eq!(both["results"][0], first["results"][0]); // to the time it took: not computed again
     assert_eq!(both["results"].as_array().unwrap().len(), 2);
@@ -207,16 +207,16 @@ fn a_sweep_is_a_table_and_a_picture_and_goes_on_where_it_was() {
     // Grids of another number of axes have windows of their own.
     sweep("grid=4x4,6/3,4x4x4/2x2x1");
     let rows = table(&read("results.csv"));
-    let told: Vec<_> = rows.iter().map(|row| (row["axes"].as_str(), row["capacity"].as_str())).collect();
-    assert_eq!(told, [("2", "4.0"), ("1", "2.0"), ("3", "16.0")]);
+    let reported: Vec<_> = rows.iter().map(|row| (row["axes"].as_str(), row["capacity"].as_str())).collect();
+    assert_eq!(reported, [("2", "4.0"), ("1", "2.0"), ("3", "16.0")]);
     assert!(read("accuracy.svg").contains("1 axis") && read("accuracy.svg").contains("3 axes"));
     assert!(fs::read(folder.path().join("out/accuracy.png")).unwrap().starts_with(b"\x89PNG"));
     // Another protocol is not mixed in.
     let other = ["sweep", "made.csv", "--folds", "4", "--try", "grid=2x2", "--window", "2x2", "-o", "out"];
     let refused = run(folder.path(), &other);
     assert!(!refused.status.success());
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(said.contains("holds results of another sweep"), "{said}");
+    let printed = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(printed.contains("holds results of another sweep"), "{printed}");
 }
 
 #[test]
@@ -230,8 +230,8 @@ fn tries_that_make_no_sense_are_refused() {
     ] {
         let refused = run(folder.path(), &["crossval", "made.csv", "--try", tried]);
         assert_eq!(refused.status.code(), Some(2));
-        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(said.contains(problem), "{said}");
+        let printed = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(printed.contains(problem), "{printed}");
     }
 }
 
@@ -284,14 +284,14 @@ fn every_model_tells_topics_apart() {
             "svm-linear",
         ],
     ] {
-        let said = last(folder.path(), &[args, &["--folds", "3"]].concat());
-        let accuracy = said["accuracy"].as_f64().unwrap();
+        let printed = last(folder.path(), &[args, &["--folds", "3"]].concat());
+        let accuracy = printed["accuracy"].as_f64().unwrap();
         assert!(accuracy > 0.85, "{args:?} {accuracy}"); // chance is a third
     }
     for [classifier, features] in [["nearest", "posterior"], ["svm-linear", "fisher"]] {
         let args = ["--model", "lda", "--topics", "3", "--classifier", classifier, "--features", features];
-        let said = last(folder.path(), &[&args[..], &["--folds", "3", "--restarts", "5"]].concat());
-        assert!(said["accuracy"].as_f64().unwrap() > 0.85, "{said}");
+        let printed = last(folder.path(), &[&args[..], &["--folds", "3", "--restarts", "5"]].concat());
+        assert!(printed["accuracy"].as_f64().unwrap() > 0.85, "{printed}");
     }
 }
 
@@ -319,8 +319,8 @@ fn the_order_of_letters_is_told_by_paths() {
         &["--classifier", "nearest", "--features", "nfess"],
     ] {
         let command = ["crossval", "sequences.csv", "--model", "hmm", "--states", "2", "--restarts", "3"];
-        let said = stdout(folder.path(), &[&command[..], &["--json", "--folds", "3"], args].concat());
-        assert!(said.contains("\"accuracy\":1.0"), "{args:?} {said}");
+        let printed = stdout(folder.path(), &[&command[..], &["--json", "--folds", "3"], args].concat());
+        assert!(printed.contains("\"accuracy\":1.0"), "{args:?} {printed}");
     }
 }
 
@@ -383,12 +383,12 @@ fn labels_that_are_numbers_are_told_by_those_around() {
         "-o",
         "f.csv",
     ];
-    let said = stdout(folder.path(), &[&args[..], &SMALL].concat());
-    let line = said.lines().rfind(|line| line.contains("\"event\":\"correlation\"")).unwrap();
-    let said: Value = serde_json::from_str(line).unwrap();
-    let correlation = said["correlation"].as_f64().unwrap();
+    let printed = stdout(folder.path(), &[&args[..], &SMALL].concat());
+    let line = printed.lines().rfind(|line| line.contains("\"event\":\"correlation\"")).unwrap();
+    let printed: Value = serde_json::from_str(line).unwrap();
+    let correlation = printed["correlation"].as_f64().unwrap();
     assert!(correlation > 0.9 && correlation <= 1.0, "{correlation}");
-    assert!(said["rms_error"].as_f64().unwrap() < 0.5 * said["rms_error_of_mean"].as_f64().unwrap());
+    assert!(printed["rms_error"].as_f64().unwrap() < 0.5 * printed["rms_error_of_mean"].as_f64().unwrap());
     let rows = table(&fs::read_to_string(folder.path().join("f.csv")).unwrap());
     assert_eq!(rows.len(), 90);
     // What is told lies within what was seen.

@@ -79,7 +79,7 @@ fn a_fit_is_the_same_on_any_number_of_threads_and_differs_between_seeds() {
 fn sampling_leaves_a_trace_and_says_how_it_mixed() {
     let folder = folder();
     let folder = folder.path();
-    let said = fit(
+    let printed = fit(
         folder,
         &[
             "--model",
@@ -99,7 +99,7 @@ fn sampling_leaves_a_trace_and_says_how_it_mixed() {
         ],
     );
     for words in ["effective samples of 80", "R-hat", "posterior samples of 2 chains"] {
-        assert!(said.contains(words), "{words}: {said}");
+        assert!(printed.contains(words), "{words}: {printed}");
     }
     let rows = table(&fs::read_to_string(folder.join("trace.csv")).unwrap());
     assert_eq!(rows.len(), 2 * (60 + 80));
@@ -207,10 +207,11 @@ fn crossval_tells_labels_in_topic_space() {
         let mut args = vec!["crossval", "made.csv", "--classifier", "nearest", "--json"];
         args.extend("--topics 4 --folds 3 --batch 10".split(' '));
         args.extend(options);
-        let said = stdout(folder.path(), &args);
-        let told = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let accuracy =
-            told.filter(|event| event["event"] == "accuracy").find_map(|event| event["accuracy"].as_f64());
+        let printed = stdout(folder.path(), &args);
+        let reported = printed.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let accuracy = reported
+            .filter(|event| event["event"] == "accuracy")
+            .find_map(|event| event["accuracy"].as_f64());
         assert!(accuracy.is_some_and(|share| share > 0.8), "{options:?}: {accuracy:?}");
     }
 }

@@ -21,11 +21,11 @@ fn begin(folder: &std::path::Path, args: &[&str]) -> (Child, BufReader<std::proc
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut printed = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    said.read_line(&mut line).unwrap();
+    printed.read_line(&mut line).unwrap();
     assert!(line.contains("iteration 0"), "{line}");
-    (child, said)
+    (child, printed)
 }
 
 fn interrupt(child: &Child) {
@@ -33,10 +33,10 @@ fn interrupt(child: &Child) {
 }
 
 /// Ends a fit by one signal; what it then says on standard output.
-fn ended((child, mut said): (Child, BufReader<std::process::ChildStderr>)) -> String {
+fn ended((child, mut printed): (Child, BufReader<std::process::ChildStderr>)) -> String {
     interrupt(&child);
     let mut rest = String::new();
-    said.read_to_string(&mut rest).unwrap();
+    printed.read_to_string(&mut rest).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{rest}");
     assert!(rest.contains("ending after this iteration"), "{rest}");
@@ -67,12 +67,12 @@ fn once_writes_a_topographic_map_too() {
 fn twice_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     // One iteration must take longer than the second signal needs.
-    let (child, mut said) = begin(folder.path(), &["--grid", "1000x1000", "--schedule", "single"]);
+    let (child, mut printed) = begin(folder.path(), &["--grid", "1000x1000", "--schedule", "single"]);
     interrupt(&child);
     let mut line = String::new();
     while !line.contains("ending after") {
         line.clear();
-        assert!(said.read_line(&mut line).unwrap() > 0, "the signal was not heard");
+        assert!(printed.read_line(&mut line).unwrap() > 0, "the signal was not heard");
     }
     interrupt(&child);
     let mut child = child;

@@ -18,9 +18,9 @@ fn map(folder: &Path, args: &[&str]) -> String {
 fn a_folder_becomes_a_page_and_a_model() {
     let folder = tempfile::tempdir().unwrap();
     write_folder(&folder.path().join("texts"));
-    let said = map(folder.path(), &["texts", "--output", "out"]);
+    let printed = map(folder.path(), &["texts", "--output", "out"]);
     for part in ["90 documents", "3 labels", "40 words", "10 iterations", "bound per token -", "map.html"] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(printed.contains(part), "{part}: {printed}");
     }
     let written: Vec<_> = contents(&folder.path().join("out")).into_keys().collect();
     assert_eq!(written, ["map.html", "model.safetensors"].map(|name| folder.path().join("out").join(name)));
@@ -80,8 +80,8 @@ fn docword_counts_become_a_map() {
     let (counts, vocabulary) = docword();
     fs::write(folder.path().join("docword.made.txt.gz"), gzip(counts.as_bytes())).unwrap();
     fs::write(folder.path().join("vocab.made.txt"), &vocabulary).unwrap();
-    let said = map(folder.path(), &["docword.made.txt.gz"]);
-    assert!(said.contains("90 documents") && said.contains("36 words, 1,800 tokens"), "{said}");
+    let printed = map(folder.path(), &["docword.made.txt.gz"]);
+    assert!(printed.contains("90 documents") && printed.contains("36 words, 1,800 tokens"), "{printed}");
     let page = fs::read_to_string(folder.path().join("map.html")).unwrap();
     assert!(page.contains("document 90"), "bags are called by their numbers");
     let words = load(folder.path().join("model.safetensors")).unwrap().strings("vocabulary").unwrap();
@@ -89,8 +89,8 @@ fn docword_counts_become_a_map() {
 
     // Another place for the vocabulary, and fewer words of it.
     fs::rename(folder.path().join("vocab.made.txt"), folder.path().join("words")).unwrap();
-    let said = map(folder.path(), &["docword.made.txt.gz", "--vocabulary", "words", "--max-words", "30"]);
-    assert!(said.contains("30 words"), "{said}");
+    let printed = map(folder.path(), &["docword.made.txt.gz", "--vocabulary", "words", "--max-words", "30"]);
+    assert!(printed.contains("30 words"), "{printed}");
 }
 
 #[test]
@@ -113,9 +113,9 @@ fn every_layer_has_a_page() {
     let folder = tempfile::tempdir().unwrap();
     write_folder(folder.path());
     let layers = ["--grid", "3x4x4", "--window", "1x2x2"];
-    let said = map(folder.path(), &[&["."], &layers[..]].concat());
-    let written: Vec<_> = said.lines().filter(|line| line.starts_with("wrote")).collect();
-    assert_eq!(written.len(), 4, "{said}");
+    let printed = map(folder.path(), &[&["."], &layers[..]].concat());
+    let written: Vec<_> = printed.lines().filter(|line| line.starts_with("wrote")).collect();
+    assert_eq!(written.len(), 4, "{printed}");
     let page = |layer: usize| fs::read_to_string(folder.path().join(format!("map-{layer}.html"))).unwrap();
     let pages = [1, 2, 3].map(page);
     // Each document is on one of the pages, and each word on one at least.
@@ -174,8 +174,8 @@ fn without_a_path_the_doc_comments_of_crates_are_read() {
     fs::write(source.join("lib.rs"), (0..9).map(comment).collect::<String>()).unwrap();
     let args = [&["map", "--max-share", "1"], &FAST[..]].concat();
     let output = common::countgrid(home.path(), &args).env("CARGO_HOME", home.path()).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("9 documents"), "{said}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && printed.contains("9 documents"), "{printed}");
     assert!(fs::read_to_string(home.path().join("map.html")).unwrap().contains("ants"));
 }
 
@@ -183,11 +183,11 @@ fn without_a_path_the_doc_comments_of_crates_are_read() {
 fn json_is_an_object_per_line_and_quiet_is_silent() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
-    let said = map(folder.path(), &["made.csv", "--json"]);
-    let events: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let printed = map(folder.path(), &["made.csv", "--json"]);
+    let events: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let count = |name: &str| events.iter().filter(|event| event["event"] == name).count();
     for name in ["read", "text", "words", "grid", "fitted", "summary"] {
-        assert_eq!(count(name), 1, "{name}: {said}");
+        assert_eq!(count(name), 1, "{name}: {printed}");
     }
     assert_eq!((count("iteration"), count("wrote")), (11, 2)); // the start, and ten updates
     let summary = events.last().unwrap();
@@ -203,8 +203,8 @@ fn json_is_an_object_per_line_and_quiet_is_silent() {
 fn a_ring_is_a_map_too() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
-    let said = map(folder.path(), &["made.csv", "--grid", "24", "--window", "4"]);
-    assert!(said.contains("24, window 4"), "{said}");
+    let printed = map(folder.path(), &["made.csv", "--grid", "24", "--window", "4"]);
+    assert!(printed.contains("24, window 4"), "{printed}");
     assert_eq!(load(folder.path().join("model.safetensors")).unwrap().table("prior").unwrap().shape, [24]);
 }
 

@@ -85,8 +85,8 @@ fn axes_of_one_cell_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let bound = |args: &[&str]| {
         fit(folder.path(), args);
-        let said = stdout(folder.path(), &["info", "model.safetensors", "--json"]);
-        serde_json::from_str::<Value>(&said).unwrap()["fit"]["bound_per_token"].as_f64().unwrap()
+        let printed = stdout(folder.path(), &["info", "model.safetensors", "--json"]);
+        serde_json::from_str::<Value>(&printed).unwrap()["fit"]["bound_per_token"].as_f64().unwrap()
     };
     let ring = bound(&["--grid", "12", "--window", "3"]);
     assert_eq!(ring.to_bits(), bound(&["--grid", "1x12", "--window", "1x3"]).to_bits());

@@ -17,8 +17,8 @@ fn three_newsgroups_separate() {
     let folder = tempfile::tempdir().unwrap();
     let data = data.to_str().unwrap();
     let small = ["--grid", "16x16", "--window", "4x4", "--max-words", "800", "--iterations", "15"];
-    let said = stdout(folder.path(), &[&["map", data], &small[..]].concat());
-    assert!(said.contains("2016 documents") && said.contains("3 labels"), "{said}");
+    let printed = stdout(folder.path(), &[&["map", data], &small[..]].concat());
+    assert!(printed.contains("2016 documents") && printed.contains("3 labels"), "{printed}");
     let rows = table(&stdout(folder.path(), &["embed", "model.safetensors", data, "--quiet"]));
     assert_eq!(rows.len(), 2016);
     // Chance is 0.34. Fits of other seeds reach 0.65 to 0.75.

@@ -54,8 +54,8 @@ fn a_streamed_fit_says_so_and_has_many_blocks() {
     let folder = tempfile::tempdir().unwrap();
     for input in collections(folder.path()) {
         let args = [&["fit", input, "--json", "--stream"], &BLOCKS[..]].concat();
-        let said = stdout(folder.path(), &args);
-        let events: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let printed = stdout(folder.path(), &args);
+        let events: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let stream = events.iter().find(|event| event["event"] == "stream").unwrap();
         assert!(stream["blocks"].as_u64().unwrap() > 10, "{input}: {stream}");
         let entries = stream["entries"].as_u64().unwrap();
@@ -70,24 +70,24 @@ fn every_beginning_streams_and_repeats() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
     let plain = map(folder.path(), &["made.csv"]);
-    for beginning in [
+    for initial_phase in [
         &["--batch", "20"][..],
         &["--batch", "7", "--passes", "2", "--restarts", "2"],
         &["--anneal", "0.2", "--anneal-iterations", "4"],
         &["--batch", "20", "--grid", "16x16", "--window", "3"],
         &["--anneal", "0.2", "--grid", "16x16", "--window", "3"],
     ] {
-        let args = [&["made.csv"], beginning].concat();
+        let args = [&["made.csv"], initial_phase].concat();
         let expected = map(folder.path(), &args);
-        assert!(expected != plain, "{beginning:?} changes something");
-        assert!(map(folder.path(), &args) == expected, "{beginning:?} again");
+        assert!(expected != plain, "{initial_phase:?} changes something");
+        assert!(map(folder.path(), &args) == expected, "{initial_phase:?} again");
         assert!(
             map(folder.path(), &[&args[..], &["--stream"]].concat()) == expected,
-            "{beginning:?} streamed"
+            "{initial_phase:?} streamed"
         );
         assert!(
             map(folder.path(), &[&args[..], &["--threads", "3"]].concat()) == expected,
-            "{beginning:?} threads"
+            "{initial_phase:?} threads"
         );
     }
 }
@@ -98,8 +98,8 @@ fn beginnings_have_the_updates_that_were_asked_for() {
     fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
     let events = |args: &[&str]| {
         let fixed = ["--iterations", "3", "--tolerance", "0", "--json"];
-        let said = stdout(folder.path(), &[&["fit", "made.csv"], args, &fixed[..]].concat());
-        let events = said.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let printed = stdout(folder.path(), &[&["fit", "made.csv"], args, &fixed[..]].concat());
+        let events = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let (mut grids, mut updates) = (Vec::<(String, u64)>::new(), 0);
         for event in events {
             if event["event"] == "iteration" {
@@ -217,8 +217,8 @@ fn peak(folder: &Path, args: &[&str]) -> Option<u64> {
     let small = ["docword.large.txt", "--grid", "8x8", "--window", "2", "--iterations", "2", "--json"];
     let output = run(folder, &[&["fit"], &small[..], args].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let said = String::from_utf8(output.stdout).unwrap();
-    let summary: Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let summary: Value = serde_json::from_str(printed.lines().last().unwrap()).unwrap();
     assert_eq!(summary["documents"].as_u64().map(|n| n > 0), Some(true));
     summary["peak_memory"].as_u64()
 }
@@ -268,7 +268,7 @@ fn documents_are_counted_in_batches_of_any_size() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
     for size in ["1", "89", "90", "1000000000000"] {
-        let said = stdout(folder.path(), &["fit", "made.csv", "--batch", size, "--iterations", "2"]);
-        assert!(said.contains(&format!("{} documents", 3 * EACH)), "{said}");
+        let printed = stdout(folder.path(), &["fit", "made.csv", "--batch", size, "--iterations", "2"]);
+        assert!(printed.contains(&format!("{} documents", 3 * EACH)), "{printed}");
     }
 }

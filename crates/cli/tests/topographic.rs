@@ -8,7 +8,7 @@ use common::{contents, csv, docword, run, stdout, table};
 use serde_json::Value;
 
 const FILES: [&str; 5] = ["map.html", "map.png", "map.svg", "model.safetensors", "points.csv"];
-const LAWS: [&str; 6] =
+const EMISSION_MODELS: [&str; 6] =
     ["zip-gtm", "zip-latent-gtm", "poisson-gtm", "bernoulli-gtm", "multinomial-gtm", "gaussian-gtm"];
 
 /// A map of the made documents, in `out`; returns what was said.
@@ -21,9 +21,9 @@ fn map(folder: &Path, args: &[&str]) -> String {
 #[test]
 fn documents_become_points_a_picture_and_a_model() {
     let folder = tempfile::tempdir().unwrap();
-    let said = map(folder.path(), &["--model", "zip-gtm"]);
+    let printed = map(folder.path(), &["--model", "zip-gtm"]);
     for part in ["zero-inflated Poisson", "9x8 points on a regular grid", "8 iterations", "1-NN accuracy"] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(printed.contains(part), "{part}: {printed}");
     }
     let out = folder.path().join("out");
     let written: Vec<_> = contents(&out).into_keys().collect();
@@ -56,23 +56,26 @@ fn documents_become_points_a_picture_and_a_model() {
 fn every_law_and_space_tells_topics_apart_and_places_documents_again() {
     let spaces: [&[&str]; 4] =
         [&[], &["--basis", "sinh"], &["--latent", "random"], &["--latent", "torus", "--precision", "f64"]];
-    let cases = LAWS.into_iter().map(|law| (law, spaces[0])).chain(spaces.map(|space| (LAWS[0], space)));
+    let cases = EMISSION_MODELS
+        .into_iter()
+        .map(|emission_model| (emission_model, spaces[0]))
+        .chain(spaces.map(|space| (EMISSION_MODELS[0], space)));
     let exposed: [(&str, &[&str]); 2] =
         [("poisson-gtm", &["--exposure", "length"]), ("zip-gtm", &["--exposure", "length"])];
-    for (law, space) in cases.chain(exposed) {
+    for (emission_model, space) in cases.chain(exposed) {
         let folder = tempfile::tempdir().unwrap();
-        let said = map(folder.path(), &[&["--model", law, "--json"], space].concat());
-        let events: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let printed = map(folder.path(), &[&["--model", emission_model, "--json"], space].concat());
+        let events: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let apart = events.iter().find(|event| event["event"] == "apart").unwrap();
         // Topics share one word in ten: a map that does not separate them is wrong.
-        assert!(apart["accuracy"].as_f64().unwrap() > 0.9, "{law} {space:?}: {apart}");
-        assert!(apart["silhouette"].as_f64().unwrap() > 0.2, "{law} {space:?}: {apart}");
+        assert!(apart["accuracy"].as_f64().unwrap() > 0.9, "{emission_model} {space:?}: {apart}");
+        assert!(apart["silhouette"].as_f64().unwrap() > 0.2, "{emission_model} {space:?}: {apart}");
         assert_eq!(events.last().unwrap()["event"], "summary");
         let again = stdout(folder.path(), &["embed", "out/model.safetensors", "made.csv"]);
         assert_eq!(
             again,
             fs::read_to_string(folder.path().join("out/points.csv")).unwrap(),
-            "{law} {space:?}"
+            "{emission_model} {space:?}"
         );
     }
 }
@@ -110,9 +113,9 @@ fn a_sample_is_so_many_of_each_label() {
     fs::write(folder.path().join("docword.made.txt"), counts).unwrap();
     fs::write(folder.path().join("vocab.made.txt"), vocabulary).unwrap();
     for (sample, expected) in [("7", "7 documents, at most 7"), ("500", "90 documents, at most 500")] {
-        let said =
+        let printed =
             stdout(folder.path(), &["map", "docword.made.txt", "--iterations", "2", "--sample", sample]);
-        assert!(said.contains(expected), "{said}");
+        assert!(printed.contains(expected), "{printed}");
     }
 }
 
@@ -123,13 +126,20 @@ fn awkward_documents_have_a_stated_place() {
     let text =
         "id,label,text\n1,a,always sail\n2,a,always sail\n3,b,always yeast\n4,b,always yeast yeast\n5,b,\n";
     fs::write(folder.path().join("few.csv"), text).unwrap();
-    for law in LAWS {
-        let args = ["map", "few.csv", "--model", law, "--max-share", "1", "--iterations", "30"];
+    for emission_model in EMISSION_MODELS {
+        let args = ["map", "few.csv", "--model", emission_model, "--max-share", "1", "--iterations", "30"];
         stdout(folder.path(), &args);
         let rows = table(&fs::read_to_string(folder.path().join("points.csv")).unwrap());
-        assert_eq!((&rows[0]["mean0"], &rows[0]["mean1"]), (&rows[1]["mean0"], &rows[1]["mean1"]), "{law}");
-        assert!(rows[4]["mean0"].is_empty() && rows[4]["known_tokens"] == "0", "{law}");
-        assert!(rows[..4].iter().all(|row| row["mean0"].parse::<f64>().unwrap().is_finite()), "{law}");
+        assert_eq!(
+            (&rows[0]["mean0"], &rows[0]["mean1"]),
+            (&rows[1]["mean0"], &rows[1]["mean1"]),
+            "{emission_model}"
+        );
+        assert!(rows[4]["mean0"].is_empty() && rows[4]["known_tokens"] == "0", "{emission_model}");
+        assert!(
+            rows[..4].iter().all(|row| row["mean0"].parse::<f64>().unwrap().is_finite()),
+            "{emission_model}"
+        );
     }
 }
 
@@ -156,9 +166,9 @@ fn options_that_mean_nothing_are_refused_and_nothing_is_written() {
     ];
     for (args, expected) in cases {
         let output = run(folder.path(), &[&["map", "made.csv"], args].concat());
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
-        assert!(said.contains(expected) && said.contains("remedy: "), "{args:?}: {said}");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {printed}");
+        assert!(printed.contains(expected) && printed.contains("remedy: "), "{args:?}: {printed}");
         assert_eq!(contents(folder.path()).len(), 1, "{args:?}");
     }
 }
@@ -171,9 +181,9 @@ fn what_takes_grids_says_so_of_a_map_and_a_broken_map_is_refused() {
         [&["words", "out/model.safetensors", "--at", "1,1"][..], &["firmware", "out/model.safetensors"]]
     {
         let output = run(folder.path(), args);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("is a topographic map, not a counting grid"), "{said}");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{printed}");
+        assert!(printed.contains("is a topographic map, not a counting grid"), "{printed}");
     }
     let path = folder.path().join("out/model.safetensors");
     for broken in ["weights", "basis", "centres", "mixing"] {
@@ -181,8 +191,8 @@ fn what_takes_grids_says_so_of_a_map_and_a_broken_map_is_refused() {
         model.tables.retain(|table| table.name != broken);
         countgrid_io::save(folder.path().join("broken.safetensors"), &model).unwrap();
         let output = run(folder.path(), &["embed", "broken.safetensors", "made.csv"]);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{broken}: {said}");
-        assert!(said.contains("no whole topographic map"), "{broken}: {said}");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{broken}: {printed}");
+        assert!(printed.contains("no whole topographic map"), "{broken}: {printed}");
     }
 }

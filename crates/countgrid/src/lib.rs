@@ -2,8 +2,8 @@
 //!
 //! A bag of counts (words of a document, genes of a sample, visual words of an image) is placed in a latent
 //! space: a counting grid, a torus of word distributions on which a bag sits at a window; a topographic map, a plane whose
-//! points are laws of counts; a mixture of topics; a path through the states of a hidden Markov model; the topics of a
-//! harmonium. All models follow the same three contracts of [`em`].
+//! points are distributions of counts; a mixture of topics; a path through the states of a hidden Markov model; the
+//! topics of a harmonium. All models follow the same three contracts of [`em`].
 //!
 //! ```
 //! use countgrid::torus::{Torus, Windows};

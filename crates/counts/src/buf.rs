@@ -164,7 +164,7 @@ impl<C: Count> CsrBuf<C> {
     /// The view that models take.
     #[inline]
     pub fn as_view(&self) -> Csr<'_, C> {
-        Csr::trusted(self.features, &self.offsets, &self.indices, &self.counts)
+        Csr::from_trusted_parts(self.features, &self.offsets, &self.indices, &self.counts)
     }
     /// Where bags start in [`CsrBuf::indices`] and [`CsrBuf::counts`], `[bag + 1]`.
     pub fn offsets(&self) -> &[usize] {

@@ -1,4 +1,4 @@
-//! What a count is: laws of one count, or of one bag, with their sufficient statistics.
+//! What a count is: distributions of one count, or of one bag, with their sufficient statistics.
 
 mod bernoulli;
 mod gaussian;
@@ -20,40 +20,41 @@ pub use self::{
     zip::Zip,
 };
 
-/// A law of observations of type `X`, as a log-density with additive statistics.
+/// A distribution of observations of type `X`, as a log-density with additive statistics.
 ///
 /// The log-density falls apart into a kernel that depends on the parameters and a base that does not,
 /// `ln p(x | θ) = kernel(x; θ) + base(x)`: the base (`-ln t!`, the multinomial coefficient) moves no posterior
 /// and no estimate, so a model computes it once or never. Laws of one count are observed as a scalar,
-/// [`Multinomial`] as the entries of a bag. In a mixture a law is accumulated with the responsibility as weight.
+/// [`Multinomial`] as the entries of a bag. In a mixture a distribution is accumulated with the responsibility as
+/// weight.
 ///
-/// Parameters are checked when a law is made, so a density needs no error: outside the support it is 0, its
+/// Parameters are checked when a distribution is made, so a density needs no error: outside the support it is 0, its
 /// logarithm `-∞`, also for NaN. Likewise where a part overflows (counts around 10³⁶ in `f32`, 10³⁰⁵ in `f64`). No function here returns NaN.
 ///
 /// ```
 /// use countgrid_counts::{Estimate, Event, EventError, Poisson};
 ///
-/// fn fit<E>(law: &mut E, data: &[f64]) -> Result<(), EventError>
+/// fn fit<E>(event: &mut E, data: &[f64]) -> Result<(), EventError>
 /// where
 ///     E: Event<f64, Scalar = f64> + Estimate<Scalar = f64>,
 /// {
 ///     let mut statistics = [0.0; 4];
-///     let statistics = &mut statistics[..law.statistics_len()];
+///     let statistics = &mut statistics[..event.statistics_len()];
 ///     for &x in data {
-///         law.accumulate(x, 1.0, statistics)?;
+///         event.accumulate(x, 1.0, statistics)?;
 ///     }
-///     law.maximize(statistics)
+///     event.maximize(statistics)
 /// }
-/// let mut law = Poisson::new(1.0)?;
-/// fit(&mut law, &[0.0, 3.0, 0.0, 6.0])?;
-/// assert_eq!(law.rate(), 2.25);
+/// let mut event = Poisson::new(1.0)?;
+/// fit(&mut event, &[0.0, 3.0, 0.0, 6.0])?;
+/// assert_eq!(event.rate(), 2.25);
 /// # Ok::<(), countgrid_counts::EventError>(())
 /// ```
 pub trait Event<X> {
     /// Scalar of parameters, densities and statistics.
     type Scalar: Real;
 
-    /// How many statistics the law has.
+    /// How many statistics the distribution has.
     fn statistics_len(&self) -> usize;
     /// The part of `ln p(x)` that depends on the parameters, in nats; `-∞` outside the support.
     fn ln_kernel(&self, x: X) -> Self::Scalar;
@@ -79,15 +80,15 @@ pub trait Event<X> {
     ) -> Result<(), EventError>;
 }
 
-/// A law whose parameters follow from the statistics of [`Event::accumulate`] in closed form.
+/// A distribution whose parameters follow from the statistics of [`Event::accumulate`] in closed form.
 ///
-/// A trait of its own, so that a law over a constant table is an [`Event`] too.
+/// A trait of its own, so that a distribution over a constant table is an [`Event`] too.
 ///
 /// ```
 /// use countgrid_counts::{Bernoulli, Estimate};
-/// let mut law = Bernoulli::new(0.5)?;
-/// law.maximize(&[4.0, 1.0])?; // once in four
-/// assert_eq!(law.p(), 0.25);
+/// let mut event = Bernoulli::new(0.5)?;
+/// event.maximize(&[4.0, 1.0])?; // once in four
+/// assert_eq!(event.p(), 0.25);
 /// # Ok::<(), countgrid_counts::EventError>(())
 /// ```
 pub trait Estimate {
@@ -98,11 +99,11 @@ pub trait Estimate {
     ///
     /// # Errors
     /// [`EventError::Statistics`] for sums that no data has, or that leave a parameter undefined, as those of
-    /// no observation do; [`EventError::Length`]. The law is then as it was.
+    /// no observation do; [`EventError::Length`]. The distribution is then as it was.
     fn maximize(&mut self, statistics: &[Self::Scalar]) -> Result<(), EventError>;
 }
 
-/// What is outside the domain of a law.
+/// What is outside the domain of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
@@ -111,7 +112,7 @@ pub enum EventError {
     Parameter { name: &'static str },
     /// Probabilities that do not add up to 1.
     Total,
-    /// An observation that the law cannot produce.
+    /// An observation that the distribution cannot produce.
     Observation,
     /// A weight that is negative or not finite.
     Weight,

@@ -20,7 +20,7 @@
 //!
 //! Where order matters, [`Sequences`] of [`Symbol`]s take the place of bags.
 //!
-//! Features: `std` (implies `alloc`; no result depends on it), `alloc` (`CsrBuf`, `BothWays`,
+//! Features: `std` (implies `alloc`; no result depends on it), `alloc` (`CsrBuf`, `BagsWithColumns`,
 //! `SequencesBuf`), `fuzzing` (entry points
 //! for fuzz targets, no public interface).
 //!
@@ -32,8 +32,6 @@
 extern crate alloc;
 
 mod bags;
-#[cfg(feature = "alloc")]
-mod both_ways;
 #[cfg(feature = "alloc")]
 mod buf;
 mod count;
@@ -47,6 +45,8 @@ mod sequences;
 #[cfg(feature = "alloc")]
 mod sequences_buf;
 mod sparse;
+#[cfg(feature = "alloc")]
+mod with_columns;
 
 pub use crate::{
     bags::Bags,
@@ -58,4 +58,4 @@ pub use crate::{
     sparse::{Bag, Csr, SparseEntries},
 };
 #[cfg(feature = "alloc")]
-pub use crate::{both_ways::BothWays, buf::CsrBuf, sequences_buf::SequencesBuf};
+pub use crate::{buf::CsrBuf, sequences_buf::SequencesBuf, with_columns::BagsWithColumns};

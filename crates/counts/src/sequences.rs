@@ -185,7 +185,7 @@ impl<'a, X: Symbol> Sequences<'a, X> {
 
     /// What [`SequencesBuf`](crate::SequencesBuf) has checked entry by entry.
     #[cfg(feature = "alloc")]
-    pub(crate) fn trusted(symbols: usize, offsets: &'a [usize], entries: &'a [X]) -> Self {
+    pub(crate) fn from_trusted_parts(symbols: usize, offsets: &'a [usize], entries: &'a [X]) -> Self {
         Self { symbols, offsets, entries }
     }
 }

@@ -57,7 +57,7 @@ impl<X: Symbol> SequencesBuf<X> {
 
     /// The view that models take.
     pub fn as_view(&self) -> Sequences<'_, X> {
-        Sequences::trusted(self.symbols, &self.offsets, &self.entries)
+        Sequences::from_trusted_parts(self.symbols, &self.offsets, &self.entries)
     }
 
     /// The alphabet's size and the two tables, given back.

@@ -77,7 +77,7 @@ impl<'a, C: Count> Csr<'a, C> {
 
     /// What [`CsrBuf`](crate::CsrBuf) has checked entry by entry.
     #[cfg(feature = "alloc")]
-    pub(crate) fn trusted(
+    pub(crate) fn from_trusted_parts(
         features: usize,
         offsets: &'a [usize],
         indices: &'a [u32],

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use countgrid_counts::{Bag, Bags, BagsError, BothWays, Csr, CsrBuf, Dense};
+use countgrid_counts::{Bag, Bags, BagsError, BagsWithColumns, Csr, CsrBuf, Dense};
 use proptest::prelude::*;
 
 const FEATURES: usize = 7;
@@ -27,7 +27,7 @@ proptest! {
     fn columns_hold_the_same_counts(rows in rows()) {
         let buf = CsrBuf::from_dense(FEATURES, &rows.concat()).unwrap();
         prop_assert_eq!(buf.column(0), None);
-        let both = BothWays::new(buf.clone()).unwrap();
+        let both = BagsWithColumns::new(buf.clone()).unwrap();
         prop_assert_eq!(read(&both), read(&buf));
         for feature in 0..FEATURES {
             let (bags, counts) = both.column(feature).unwrap();

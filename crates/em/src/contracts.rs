@@ -106,7 +106,7 @@ pub trait Learn {
 /// ```
 /// use countgrid_em::FreeEnergy;
 ///
-/// /// A fair choice between two Poisson laws.
+/// /// A fair choice between two Poisson distributions.
 /// struct Two([f64; 2]);
 /// impl FreeEnergy<f64> for Two {
 ///     type Scalar = f64;

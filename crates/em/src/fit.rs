@@ -102,7 +102,7 @@ impl<E: core::error::Error + 'static> core::error::Error for FitError<E> {
 }
 
 /// An observer that looks away: never stops a fit.
-pub fn unobserved<M: ?Sized>(_: &M, _: &Progress) -> ControlFlow<()> {
+pub fn no_observer<M: ?Sized>(_: &M, _: &Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 

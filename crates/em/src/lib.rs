@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use core::convert::Infallible;
-//! use countgrid_em::{EmOptions, Fit, Learn, Table, TableBuffer, Tables, TablesMut, unobserved};
+//! use countgrid_em::{EmOptions, Fit, Learn, Table, TableBuffer, Tables, TablesMut, no_observer};
 //!
 //! struct Poisson { rate: f64 }
 //!
@@ -35,7 +35,7 @@
 //!
 //! let mut sums = TableBuffer::new([Table::new("sums", 1, 2)], [0.0; 2])?;
 //! let mut model = Poisson { rate: 1.0 };
-//! EmOptions::default().check()?.fit(&mut model, &[2.0, 3.0][..], &mut sums, unobserved)?;
+//! EmOptions::default().check()?.fit(&mut model, &[2.0, 3.0][..], &mut sums, no_observer)?;
 //! assert_eq!(model.rate, 2.5);
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
@@ -58,7 +58,7 @@ mod tables;
 pub use crate::{
     buffer::TableBuffer,
     contracts::{Anneal, Distributions, ExpectedCounts, Fit, FreeEnergy, Learn, Table, Tables, TablesMut},
-    fit::{End, FitError, Outcome, Progress, unobserved},
+    fit::{End, FitError, Outcome, Progress, no_observer},
     iterations::Iterations,
     options::{Annealing, EmOptions, EmPlan, OptionError},
     restarts::{Best, Restart, Restarts, restart_seed},

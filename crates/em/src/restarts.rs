@@ -24,7 +24,7 @@ pub struct Best {
 /// take parameters back goes step by step, with [`Restarts::next_restart`] and [`Restarts::keep`]:
 ///
 /// ```
-/// use countgrid_em::{EmOptions, FitError, Restarts, unobserved};
+/// use countgrid_em::{EmOptions, FitError, Restarts, no_observer};
 /// # use countgrid_em::{Fit, Learn, Table, TableBuffer};
 /// # struct Model(f64);
 /// # impl Fit<f64> for Model {
@@ -41,7 +41,7 @@ pub struct Best {
 /// let mut best = None;
 /// while let Some(restart) = restarts.next_restart() {
 ///     model.0 = (restart.seed % 10) as f64; // a start drawn from the seed
-///     let outcome = plan.fit(&mut model, &batch, &mut statistics, unobserved)?;
+///     let outcome = plan.fit(&mut model, &batch, &mut statistics, no_observer)?;
 ///     if restarts.keep(&outcome) {
 ///         best = Some(model.0);
 ///     }
@@ -110,7 +110,7 @@ impl Restarts {
     /// so far, if any, were put back.
     ///
     /// ```
-    /// use countgrid_em::{Best, EmOptions, EmPlan, Fit, FitError, Restarts, TablesMut, unobserved};
+    /// use countgrid_em::{Best, EmOptions, EmPlan, Fit, FitError, Restarts, TablesMut, no_observer};
     ///
     /// fn fit_ten<B, M>(
     ///     model: &mut M,
@@ -125,7 +125,7 @@ impl Restarts {
     ///     let plan = EmOptions::default().check().expect("the defaults are good");
     ///     Restarts::new(10, 42).expect("ten are some").run(model, best, |model, restart| {
     ///         draw(model, restart.seed);
-    ///         plan.fit(model, batch, statistics, unobserved)
+    ///         plan.fit(model, batch, statistics, no_observer)
     ///     })
     /// }
     /// ```

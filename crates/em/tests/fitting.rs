@@ -8,7 +8,7 @@ use countgrid_counts::{Bags, Csr, Dense};
 use countgrid_em::{
     Anneal, Annealing, EmOptions, EmPlan, End, Fit, FitError, FreeEnergy, Iterations, Learn, OptionError,
     Outcome, Progress, Restarts, Table, TableBuffer, Tables, TablesError, TablesExt, TablesMutExt,
-    restart_seed, unobserved,
+    no_observer, restart_seed,
 };
 use models::{Chain, Mixture, MixtureSums};
 use proptest::prelude::*;
@@ -103,7 +103,7 @@ proptest! {
 #[test]
 fn storage_does_not_change_a_bit() {
     let (mut vectors, mut sums) = mixture(7);
-    plan(0.0, 20).fit(&mut vectors, &bags(), &mut sums, unobserved).unwrap();
+    plan(0.0, 20).fit(&mut vectors, &bags(), &mut sums, no_observer).unwrap();
 
     let mut arrays = Mixture::new(COMPONENTS, FEATURES, [0.0; LEN]).unwrap();
     arrays.draw(7);
@@ -114,7 +114,7 @@ fn storage_does_not_change_a_bit() {
     let mut sums =
         MixtureSums::<f64, &mut [f64]>::new(COMPONENTS, FEATURES, &mut buffer, &mut scores[..COMPONENTS])
             .unwrap();
-    plan(0.0, 20).fit(&mut borrowed, &bags(), &mut sums, unobserved).unwrap();
+    plan(0.0, 20).fit(&mut borrowed, &bags(), &mut sums, no_observer).unwrap();
     assert_eq!(vectors.buffer(), borrowed.buffer());
 
     // Sparse rows of floats hold the same bags.
@@ -124,7 +124,7 @@ fn storage_does_not_change_a_bit() {
     offsets.extend((0..bags().len()).map(|t| (0..=t).map(|t| bags().entries(t).count()).sum::<usize>()));
     let (mut again, mut sums) = mixture(7);
     let csr = Csr::new(FEATURES, &offsets, &indices, &counts).unwrap();
-    plan(0.0, 20).fit(&mut again, &csr, &mut sums, unobserved).unwrap();
+    plan(0.0, 20).fit(&mut again, &csr, &mut sums, no_observer).unwrap();
     assert_eq!(vectors.buffer(), again.buffer());
 }
 
@@ -133,7 +133,7 @@ fn a_chain_over_sequences_fits_in_one_update() {
     let sequences = [b"\0\x01\0\x01".as_slice(), b"\x01\0\x01\x01", b"\x01"];
     let mut chain = Chain::new(2, [0.0_f64; 6]).unwrap();
     let mut sums = TableBuffer::new(models::chain_layout(2), [0.0; 6]).unwrap();
-    let outcome = plan(0.0, 10).fit(&mut chain, &sequences[..], &mut sums, unobserved).unwrap();
+    let outcome = plan(0.0, 10).fit(&mut chain, &sequences[..], &mut sums, no_observer).unwrap();
     assert_eq!((outcome.iterations, outcome.end), (2, End::Converged)); // the second changes nothing
     assert_eq!(chain.tables.table("initial"), Some(&[1.0 / 3.0, 2.0 / 3.0][..]));
     assert_eq!(chain.tables.row("transition", 0), Some(&[0.0, 1.0][..]));
@@ -219,7 +219,7 @@ fn the_tolerance_is_a_share_of_the_objective() {
         ([2.0, 1.0, 1.0, 0.9, 0.8], 2), // no change is convergence at once
     ] {
         let (mut script, mut none) = Script::new(&free_energies);
-        let outcome = plan(1e-3, 4).fit(&mut script, &(), &mut none, unobserved).unwrap();
+        let outcome = plan(1e-3, 4).fit(&mut script, &(), &mut none, no_observer).unwrap();
         assert_eq!((outcome.iterations, outcome.end), (iterations, End::Converged));
     }
 }
@@ -234,7 +234,7 @@ fn gains_that_are_small_but_grow_are_no_convergence() {
     });
     let free_energies: Vec<f64> = [1e3].into_iter().chain(falls).collect();
     let (mut script, mut none) = Script::new(&free_energies);
-    let outcome = plan(1e-3, 8).fit(&mut script, &(), &mut none, unobserved).unwrap();
+    let outcome = plan(1e-3, 8).fit(&mut script, &(), &mut none, no_observer).unwrap();
     assert_eq!((outcome.iterations, outcome.end), (8, End::Converged));
 }
 
@@ -287,7 +287,7 @@ impl Anneal for Script {
 fn an_objective_that_is_no_number_is_an_error() {
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let (mut script, mut none) = Script::new(&[3.0, bad]);
-        match plan(1e-5, 9).fit(&mut script, &(), &mut none, unobserved) {
+        match plan(1e-5, 9).fit(&mut script, &(), &mut none, no_observer) {
             Err(FitError::Objective { iteration: 1, free_energy, penalty: 0.0 }) => {
                 assert_eq!(free_energy.to_bits(), bad.to_bits());
             }
@@ -295,7 +295,7 @@ fn an_objective_that_is_no_number_is_an_error() {
         }
     }
     let (mut script, mut none) = Script::new(&[3.0, 2.0]);
-    let error = plan(1e-5, 9).fit(&mut script, &(), &mut none, unobserved).unwrap_err();
+    let error = plan(1e-5, 9).fit(&mut script, &(), &mut none, no_observer).unwrap_err();
     assert_eq!(error, FitError::Model("the script has ended"));
 }
 
@@ -317,7 +317,7 @@ fn annealing_ends_at_the_exact_posterior_and_converges_only_there() {
 
     // The limit counts from β = 1 on.
     let (mut script, mut none) = Script::new(&[9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0]);
-    let outcome = plan(0.0, 2).fit_annealed(&schedule, &mut script, &(), &mut none, unobserved).unwrap();
+    let outcome = plan(0.0, 2).fit_annealed(&schedule, &mut script, &(), &mut none, no_observer).unwrap();
     assert_eq!((outcome.iterations, outcome.beta, outcome.end), (6, 1.0, End::Limit));
 
     // However it ends, the model is back at β = 1.
@@ -325,7 +325,7 @@ fn annealing_ends_at_the_exact_posterior_and_converges_only_there() {
     let stop = |_: &Script, _: &Progress| ControlFlow::Break(());
     let outcome = plan(0.0, 2).fit_annealed(&schedule, &mut script, &(), &mut none, stop).unwrap();
     assert_eq!((outcome.beta, outcome.end, script.beta), (0.5, End::Stopped, 1.0));
-    plan(0.0, 2).fit_annealed(&schedule, &mut script, &(), &mut none, unobserved).unwrap_err();
+    plan(0.0, 2).fit_annealed(&schedule, &mut script, &(), &mut none, no_observer).unwrap_err();
     assert_eq!(script.beta, 1.0);
 }
 
@@ -334,7 +334,7 @@ fn an_annealed_mixture_is_fitted_as_well() {
     let (mut model, mut sums) = mixture(5);
     let schedule = Annealing::geometric(0.1, 20).unwrap();
     let outcome =
-        plan(1e-10, 500).fit_annealed(&schedule, &mut model, &bags(), &mut sums, unobserved).unwrap();
+        plan(1e-10, 500).fit_annealed(&schedule, &mut model, &bags(), &mut sums, no_observer).unwrap();
     assert_eq!((outcome.beta, outcome.end), (1.0, End::Converged));
     // Reported at β = 1: what the exact E-step says.
     assert_eq!(model.expectation(&bags(), &mut mixture(0).1).unwrap(), outcome.free_energy);
@@ -344,7 +344,7 @@ fn an_annealed_mixture_is_fitted_as_well() {
 fn the_best_restart_is_kept() {
     let fit = |model: &mut Mixture<_, _>, seed| {
         model.draw(seed);
-        plan(1e-9, 3).fit(model, &bags(), &mut mixture(0).1, unobserved)
+        plan(1e-9, 3).fit(model, &bags(), &mut mixture(0).1, no_observer)
     };
     let (mut model, _) = mixture(0);
     let mut tried = Vec::new();
@@ -432,7 +432,7 @@ fn settings_that_make_no_sense_are_refused() {
 fn a_batch_of_another_shape_is_the_models_error() {
     let (mut model, mut sums) = mixture(0);
     let other = Dense::new(2, &[1_u8, 2]).unwrap();
-    let error = plan(0.0, 1).fit(&mut model, &other, &mut sums, unobserved).unwrap_err();
+    let error = plan(0.0, 1).fit(&mut model, &other, &mut sums, no_observer).unwrap_err();
     assert_eq!(error, FitError::Model(TablesError::Length { expected: LEN, found: 9 }));
     assert_eq!(error.to_string(), "the buffer has 9 elements, the tables need 18");
 }

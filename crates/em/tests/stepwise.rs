@@ -7,7 +7,7 @@ use core::ops::ControlFlow;
 use countgrid_counts::{Bags, Dense};
 use countgrid_em::{
     EmOptions, End, Fit, FitError, OptionError, Progress, StepSize, Stepwise, StepwiseOptions, StepwisePlan,
-    TableBuffer, Tables, TablesMut, unobserved,
+    TableBuffer, Tables, TablesMut, no_observer,
 };
 use models::{Chain, Mixture, MixtureSums};
 use proptest::prelude::*;
@@ -99,14 +99,14 @@ fn mini_batches_get_where_the_batch_gets() {
     let bags = Dense::new(FEATURES, &counts).unwrap();
     let (mut batch, mut sums) = mixture(2);
     let fit = EmOptions { tolerance: 1e-12, iterations: 500 }.check().unwrap();
-    let best = fit.fit(&mut batch, &bags, &mut sums, unobserved).unwrap();
+    let best = fit.fit(&mut batch, &bags, &mut sums, no_observer).unwrap();
 
     let (mut model, mut sums) = mixture(2);
     let plan = plan(StepSize::Power { exponent: 0.7, delay: 2.0 }, 40, 1e-7);
     let batches = |pass: usize| {
         (0..12).map(move |n| (n + pass) % 12 * 20).map(|at| (bags.slice(at..at + 20).unwrap(), 1.0 / 12.0))
     };
-    let outcome = plan.fit(&mut model, &mut sums, batches, unobserved).unwrap();
+    let outcome = plan.fit(&mut model, &mut sums, batches, no_observer).unwrap();
     let reached = model.expectation(&bags, &mut mixture(0).1).unwrap();
     // The steps of the last pass, about 0.02 long, leave less than a thousandth.
     assert!(reached - best.free_energy < 1e-3 * best.free_energy, "{reached} {best:?} {outcome:?}");
@@ -157,7 +157,7 @@ fn a_pass_that_changes_nothing_is_convergence() {
     let bags = Dense::new(FEATURES, &counts).unwrap();
     let (mut model, mut sums) = mixture(3);
     let plan = plan(StepSize::Constant(1.0), 1000, 1e-9);
-    let outcome = plan.fit(&mut model, &mut sums, |_| [(bags, 1.0)], unobserved).unwrap();
+    let outcome = plan.fit(&mut model, &mut sums, |_| [(bags, 1.0)], no_observer).unwrap();
     assert_eq!(outcome.end, End::Converged);
     assert!(outcome.iterations < 1000);
 }
@@ -218,7 +218,7 @@ fn what_makes_no_sense_is_refused() {
     }
     assert!(stepwise.step(&mut model, &bags, f64::NAN, &mut sums).is_err());
     let none =
-        plan(StepSize::Constant(0.5), 2, 0.0).fit(&mut model, &mut sums, |_| [(bags, 1.0); 0], unobserved);
+        plan(StepSize::Constant(0.5), 2, 0.0).fit(&mut model, &mut sums, |_| [(bags, 1.0); 0], no_observer);
     assert_eq!(none, Err(FitError::NoBatch { pass: 0 }));
     assert_eq!((model.buffer(), stepwise.steps()), (before.as_slice(), 0));
 }

@@ -2,7 +2,7 @@ use core::marker::PhantomData;
 
 use countgrid_em::{Table, Tables, TablesMut};
 use countgrid_math::{Real, prefetch};
-use countgrid_prefix::Way;
+use countgrid_prefix::Direction;
 use rand_core::Rng;
 
 use crate::{GridError, Shape, error::long_enough, error::same_length, mstep::sum_windows};
@@ -264,7 +264,7 @@ pub(crate) fn window_means<T: Real, const D: usize>(
     h: &mut [T],
     scratch: &mut [T],
 ) {
-    sum_windows(shape.windows(), Way::Window, plane, h, scratch);
+    sum_windows(shape.windows(), Direction::Forward, plane, h, scratch);
     let volume = T::from_f64(shape.windows().volume() as f64);
     h.iter_mut().for_each(|h| *h /= volume);
 }

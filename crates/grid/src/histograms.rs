@@ -3,14 +3,14 @@ use core::marker::PhantomData;
 use countgrid_counts::Bags;
 use countgrid_em::{Table, Tables};
 use countgrid_math::{Kernel, Level, Real, dispatch, prefetch};
-use countgrid_prefix::Way;
+use countgrid_prefix::Direction;
 
 use crate::{
-    Cut, Grid, GridError, Shape,
+    Grid, GridError, PosteriorThreshold, Shape,
     error::{long_enough, same_length},
-    estep::{Chunk, Heat, Outlook, Source, peak},
+    estep::{Chunk, Source, SparsityEstimate, Tempering, peak},
     mstep::{Deferred, sum_windows},
-    parallel::{Rows, Split, each, threads, together},
+    parallel::{Rows, Split, each, in_pool, threads},
     tiles::Tiles,
 };
 
@@ -156,7 +156,8 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
     /// Places bag `t` of a data set: writes the posterior `q` `[cell]` over windows and returns the log
     /// evidence `log p(c)` in nats, without the multinomial coefficient.
     ///
-    /// Windows far below the best get exactly zero ([`Cut::Rounding`]). An empty bag has the prior as its posterior.
+    /// Windows far below the best get exactly zero ([`PosteriorThreshold::Rounding`]). An empty bag has the prior as
+    /// its posterior.
     ///
     /// `scratch`: at least [`Shape::posterior_scratch_len`]`(1)` elements.
     ///
@@ -176,7 +177,7 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
             return Err(GridError::NoSuchBag { bag: t, bags: bags.len() });
         }
         let mut evidence = T::zero();
-        self.place(bags, t..t + 1, scratch, |_, posterior| {
+        self.for_each_posterior(bags, t..t + 1, scratch, |_, posterior| {
             posterior.write(q);
             evidence = posterior.log_evidence();
         })?;
@@ -197,10 +198,10 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
         scratch: &mut [T],
         visit: impl FnMut(usize, &Posterior<'_, T, D>),
     ) -> Result<(), GridError> {
-        self.place(bags, 0..bags.len(), scratch, visit)
+        self.for_each_posterior(bags, 0..bags.len(), scratch, visit)
     }
 
-    fn place<B: Bags>(
+    fn for_each_posterior<B: Bags>(
         &self,
         bags: &B,
         range: core::ops::Range<usize>,
@@ -210,21 +211,21 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
         let one = self.shape.posterior_scratch_len::<T>(1);
         long_enough("scratch", one, scratch.len())?;
         self.same_features(bags)?;
-        let heat = Heat::new(T::one(), Cut::Rounding, self.shape.cells());
-        let mut outlook = Outlook::SHARP;
+        let tempering = Tempering::new(T::one(), PosteriorThreshold::Rounding, self.shape.cells());
+        let mut sparsity = SparsityEstimate::SHARP;
         let (mut first, end) = (range.start, range.end);
         while first < end {
             let source = self.source(bags, first);
-            let chunk = Chunk::new(source, end - first, heat, true, &mut outlook, scratch);
+            let chunk = Chunk::new(source, end - first, tempering, true, &mut sparsity, scratch);
             for bag in 0..chunk.bags {
                 let overflow = GridError::Overflow { bag: first + bag };
-                let mut placed = chunk.placed(bag).ok_or(overflow)?;
+                let mut bag_posterior = chunk.bag_posterior(bag).ok_or(overflow)?;
                 let [_, references] = source.tally(bag);
-                placed.bound += references;
-                if !T::from_f64(placed.bound).is_finite() {
+                bag_posterior.bound += references;
+                if !T::from_f64(bag_posterior.bound).is_finite() {
                     return Err(overflow);
                 }
-                visit(first + bag, &Posterior { chunk: &chunk, tiles: &self.tiles, bag, placed });
+                visit(first + bag, &Posterior { chunk: &chunk, tiles: &self.tiles, bag, bag_posterior });
             }
             first += chunk.bags;
         }
@@ -262,25 +263,25 @@ pub struct Posterior<'a, T, const D: usize> {
     chunk: &'a Chunk<'a, T>,
     tiles: &'a Tiles<D>,
     bag: usize,
-    placed: crate::estep::Placed<T>,
+    bag_posterior: crate::estep::BagPosterior<T>,
 }
 
 impl<T: Real, const D: usize> Posterior<'_, T, D> {
     /// `log p(c)` in nats, without the multinomial coefficient.
     pub fn log_evidence(&self) -> T {
-        T::from_f64(self.placed.bound)
+        T::from_f64(self.bag_posterior.bound)
     }
 
     /// Entropy of the posterior in nats.
     pub fn entropy(&self) -> T {
-        self.placed.entropy
+        self.bag_posterior.entropy
     }
 
     /// Calls `visit(cell, q)` for every window of positive probability, in the order of cells.
     #[inline]
     pub fn for_each(&self, mut visit: impl FnMut(usize, T)) {
         self.tiles.runs(|cell, tile, lane, length| {
-            if let Some((lanes, mass)) = self.chunk.alive(tile, self.bag, &self.placed) {
+            if let Some((lanes, mass)) = self.chunk.alive(tile, self.bag, &self.bag_posterior) {
                 for (offset, &e) in lanes.iter().skip(lane).take(length).enumerate() {
                     let q = e / mass;
                     if q > T::zero() {
@@ -352,21 +353,25 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D>
     /// Computes the table of a grid of the same shape. Slices have the lengths that the callers checked.
     pub(crate) fn refresh<G: AsRef<[T]>>(&mut self, grid: &Grid<T, G, D>, scratch: &mut [T]) {
         let (pi, prior) = grid.tables();
-        self.refill(prior, (pi, self.shape.cells()), |(plane, _)| plane, scratch);
+        self.recompute(prior, (pi, self.shape.cells()), |(plane, _)| plane, scratch);
     }
 
     /// Finishes a pass of the M-step on `pi` and computes the table of what comes out.
-    pub(crate) fn settle<G: AsRef<[T]> + AsMut<[T]>>(&mut self, grid: &mut Grid<T, G, D>, scratch: &mut [T]) {
+    pub(crate) fn finish_pass<G: AsRef<[T]> + AsMut<[T]>>(
+        &mut self,
+        grid: &mut Grid<T, G, D>,
+        scratch: &mut [T],
+    ) {
         let (pi, prior) = grid.tables_mut();
         let (column, scratch) = scratch.split_at_mut(self.shape.cells());
         let pi = Deferred { pi: Rows::new(pi, column.len()), column };
-        self.refill(prior, pi, Deferred::settle, scratch);
+        self.recompute(prior, pi, Deferred::divide, scratch);
     }
 
     /// `planes` are split into planes of `pi`, each of which `plane` reads.
     ///
     /// A few features at a time: first their planes, feature by feature, then their rows, tile by tile.
-    fn refill<P: Split>(
+    fn recompute<P: Split>(
         &mut self,
         prior: &[T],
         mut planes: P,
@@ -410,7 +415,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D>
             dispatch(FlooredLog { h, scale: T::one(), floor: T::FLOOR });
             pack(0, 1, h, cells, T::neg_infinity());
         }
-        together(|| {
+        in_pool(|| {
             for (references, first) in references.chunks_mut(group).zip((0..).step_by(group)) {
                 let count = references.len();
                 let (these, rest) = planes.split(count);
@@ -418,7 +423,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D>
                 let rows = (Rows::new(&mut *scratch, size), Rows::new(references, 1));
                 each(count, (these, rows), |_, (mut pi, (scratch, reference))| {
                     let (h, window) = scratch.table.split_at_mut(cells);
-                    sum_windows(shape.windows(), Way::Window, plane(&mut pi), h, window);
+                    sum_windows(shape.windows(), Direction::Forward, plane(&mut pi), h, window);
                     let volume = T::from_f64(shape.windows().volume() as f64);
                     reference.table.fill(dispatch(LogShares { h, volume }));
                 });

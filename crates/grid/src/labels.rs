@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use countgrid_em::{Table, Tables, TablesMut};
 use countgrid_math::Real;
-use countgrid_prefix::Way;
+use countgrid_prefix::Direction;
 
 use crate::{
     GridError, Posterior, Shape,
@@ -13,18 +13,18 @@ use crate::{
 };
 
 /// Probabilities of windows: a [`Posterior`], or a row `q` `[cell]`.
-pub trait Mass<T> {
+pub trait WindowPosterior<T> {
     /// Calls `visit(cell, q)` for every window of positive probability, in the order of cells.
     fn for_each(&self, visit: impl FnMut(usize, T));
 }
 
-impl<T: Real, const D: usize> Mass<T> for Posterior<'_, T, D> {
+impl<T: Real, const D: usize> WindowPosterior<T> for Posterior<'_, T, D> {
     fn for_each(&self, visit: impl FnMut(usize, T)) {
         Posterior::for_each(self, visit);
     }
 }
 
-impl<T: Real> Mass<T> for [T] {
+impl<T: Real> WindowPosterior<T> for [T] {
     fn for_each(&self, mut visit: impl FnMut(usize, T)) {
         self.iter().enumerate().filter(|&(_, &q)| q > T::zero()).for_each(|(cell, &q)| visit(cell, q));
     }
@@ -32,7 +32,7 @@ impl<T: Real> Mass<T> for [T] {
 
 /// Where on the grid a bag reads its targets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reading {
+pub enum Readout {
     /// From all cells of its window, as it draws its tokens: the model's own prediction.
     #[default]
     Window,
@@ -104,7 +104,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LabelSums<T, S, D> {
     ///
     /// # Errors
     /// [`GridError::Length`]; [`GridError::Target`] for a target that is not finite. Nothing is then added.
-    pub fn add<Q: Real>(&mut self, q: &(impl Mass<Q> + ?Sized), y: &[T]) -> Result<(), GridError> {
+    pub fn add<Q: Real>(&mut self, q: &(impl WindowPosterior<Q> + ?Sized), y: &[T]) -> Result<(), GridError> {
         same_length("y", self.targets(), y.len())?;
         if let Some(target) = y.iter().position(|y| !y.is_finite()) {
             return Err(GridError::Target { target });
@@ -117,7 +117,11 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LabelSums<T, S, D> {
     ///
     /// # Errors
     /// [`GridError::NoSuchClass`].
-    pub fn add_class<Q: Real>(&mut self, q: &(impl Mass<Q> + ?Sized), class: usize) -> Result<(), GridError> {
+    pub fn add_class<Q: Real>(
+        &mut self,
+        q: &(impl WindowPosterior<Q> + ?Sized),
+        class: usize,
+    ) -> Result<(), GridError> {
         if class >= self.targets() {
             return Err(GridError::NoSuchClass { class, classes: self.targets() });
         }
@@ -127,7 +131,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LabelSums<T, S, D> {
 
     fn add_rows<Q: Real, Y: Iterator<Item = (usize, T)>>(
         &mut self,
-        q: &(impl Mass<Q> + ?Sized),
+        q: &(impl WindowPosterior<Q> + ?Sized),
         y: impl Fn() -> Y,
     ) {
         let (cells, planes) = (self.shape.cells(), (1 + self.targets()) * self.shape.cells());
@@ -162,7 +166,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LabelSums<T, S, D> {
 /// Tables as in [`LabelSums`], spread: `mass` is the coverage `Σ_t g_ti`, `targets` `Σ_t g_ti y_tl`.
 ///
 /// ```
-/// use countgrid_grid::{Embedding, LabelSums, Reading, Shape, label_scratch_len, label_sums_len};
+/// use countgrid_grid::{Embedding, LabelSums, Readout, Shape, label_scratch_len, label_sums_len};
 /// use countgrid_torus::{Torus, Windows};
 ///
 /// // Six cells in a circle, windows of two. A bag of class 0 at window 0, one of class 1 at window 3.
@@ -177,7 +181,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LabelSums<T, S, D> {
 /// embedding.gamma(0, &mut gamma)?;
 /// assert_eq!(gamma, [1.0, 1.0, 0.5, 0.0, 0.0, 0.5]); // cells 2 and 5 know of no bag
 ///
-/// let labels = embedding.labels(Reading::Window, vec![0.0; 12], &mut scratch)?;
+/// let labels = embedding.labels(Readout::Window, vec![0.0; 12], &mut scratch)?;
 /// let mut read = [0.0; 2];
 /// labels.read([0.0, 1.0, 0.0, 0.0, 0.0, 0.0].as_slice(), &mut read)?; // at window 1, cells 1 and 2
 /// assert_eq!(read, [0.75, 0.25]);
@@ -205,7 +209,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Embedding<T, S, D> {
         let (own, scratch) = scratch.split_at_mut(shape.cells());
         for plane in planes.chunks_exact_mut(shape.cells()) {
             own.copy_from_slice(plane);
-            sum_windows(shape.windows(), Way::Spread, own, plane, scratch);
+            sum_windows(shape.windows(), Direction::Adjoint, own, plane, scratch);
         }
         Ok(Self(sums))
     }
@@ -247,7 +251,7 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> Embedding<T, S, D> {
     /// [`GridError::Length`].
     pub fn labels<R: AsRef<[T]> + AsMut<[T]>>(
         &self,
-        reading: Reading,
+        reading: Readout,
         mut storage: R,
         scratch: &mut [T],
     ) -> Result<Labels<T, R, D>, GridError> {
@@ -259,9 +263,9 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> Embedding<T, S, D> {
         for (target, plane) in storage.as_mut().chunks_exact_mut(shape.cells()).enumerate() {
             self.gamma(target, gamma)?;
             match reading {
-                Reading::Point => plane.copy_from_slice(gamma),
-                Reading::Window => {
-                    sum_windows(shape.windows(), Way::Window, gamma, plane, scratch);
+                Readout::Point => plane.copy_from_slice(gamma),
+                Readout::Window => {
+                    sum_windows(shape.windows(), Direction::Forward, gamma, plane, scratch);
                     plane.iter_mut().for_each(|mean| *mean /= volume);
                 }
             }
@@ -281,9 +285,9 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> Embedding<T, S, D> {
     /// [`GridError::Length`]; [`GridError::NoTargets`] if there is no other bag.
     pub fn leave_one_out<Q: Real>(
         &self,
-        q: &(impl Mass<Q> + ?Sized),
+        q: &(impl WindowPosterior<Q> + ?Sized),
         y: &[T],
-        reading: Reading,
+        reading: Readout,
         read: &mut [T],
         scratch: &mut [T],
     ) -> Result<(), GridError> {
@@ -304,7 +308,7 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> Embedding<T, S, D> {
                 *own = T::from_f64(q.to_f64());
             }
         });
-        sum_windows(shape.windows(), Way::Spread, own, spread, rest);
+        sum_windows(shape.windows(), Direction::Adjoint, own, spread, rest);
         let volume = T::from_f64(shape.windows().volume() as f64);
         let alone = T::UNIT_ROUNDOFF * T::from_f64(8192.0); // 1e-12 in f64
         for (((read, &y), plane), &total) in
@@ -313,7 +317,7 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> Embedding<T, S, D> {
             let mean = (total - y) / others;
             let mut sum = T::zero();
             for (((&q, &g), &coverage), &with) in own.iter().zip(&*spread).zip(coverage).zip(plane) {
-                let weight = if reading == Reading::Window { g / volume } else { q };
+                let weight = if reading == Readout::Window { g / volume } else { q };
                 let rest = coverage - g;
                 let gamma = if rest > alone * coverage { (with - g * y) / rest } else { mean };
                 sum += if weight > T::zero() { weight * gamma } else { T::zero() };
@@ -360,7 +364,11 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> Labels<T, S, D> {
     ///
     /// # Errors
     /// [`GridError::Length`] if `read` is not `[target]`.
-    pub fn read<Q: Real>(&self, q: &(impl Mass<Q> + ?Sized), read: &mut [T]) -> Result<(), GridError> {
+    pub fn read<Q: Real>(
+        &self,
+        q: &(impl WindowPosterior<Q> + ?Sized),
+        read: &mut [T],
+    ) -> Result<(), GridError> {
         same_length("read", self.targets(), read.len())?;
         read.fill(T::zero());
         let cells = self.layout[0].columns;

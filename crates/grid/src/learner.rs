@@ -5,9 +5,9 @@ use countgrid_math::{Kernel, Level, Real, dispatch, sum, sum_ln_floored};
 use crate::{
     Grid, GridError, LogHistograms, Options, Shape, Statistics,
     error::{long_enough, same_length},
-    estep::{Chunk, Heat},
+    estep::{Chunk, Tempering},
     mstep::{Deferred, Planes, pass},
-    parallel::{Rows, together},
+    parallel::{Rows, in_pool},
 };
 
 /// A counting grid that is being fitted: parameters, the packed logarithms that follow from them, and what an
@@ -29,7 +29,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Learner<T, S, D> {
     /// [`Shape::plane_scratch_len`], used only here.
     ///
     /// # Errors
-    /// [`GridError::Length`], [`GridError::Pseudocount`], [`GridError::NoPasses`], [`GridError::Cut`].
+    /// [`GridError::Length`], [`GridError::Pseudocount`], [`GridError::NoPasses`], [`GridError::PosteriorThreshold`].
     pub fn new(
         grid: Grid<T, S, D>,
         histograms: S,
@@ -123,7 +123,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Learner<T, S, D> {
         let (_, _, scratch) = statistics.parts_mut();
         let mut planes = Planes::new(self.shape(), scratch);
         planes.counts.iter_mut().zip(&*tokens).for_each(|(n, &f)| *n = f);
-        planes.feature(0).expected_tokens(self.shape(), self.options.rule, self.grid.plane(feature));
+        planes.feature(0).expected_tokens(self.shape(), self.options.update_rule, self.grid.plane(feature));
         tokens.iter_mut().zip(&*planes.counts).for_each(|(n, &expected)| *n = expected);
         Ok(())
     }
@@ -163,8 +163,8 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, B: Bags, const D: usize> Fit<B> for Le
     fn expectation(&self, bags: &B, statistics: &mut Self::Statistics) -> Result<f64, GridError> {
         self.same_shape(statistics.shape())?;
         self.histograms.same_features(bags)?;
-        let heat = Heat::new(self.beta, self.options.cut, self.shape().cells());
-        let mut outlook = *statistics.outlook();
+        let tempering = Tempering::new(self.beta, self.options.posterior_threshold, self.shape().cells());
+        let mut sparsity = *statistics.sparsity();
         let (counts, totals, scratch) = statistics.parts_mut();
         // In f64 and bag by bag, so that no sum depends on how bags are divided into chunks.
         let (mut first, mut free_energy, mut entropy, mut tokens) = (0, 0.0, 0.0, 0.0);
@@ -174,13 +174,13 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, B: Bags, const D: usize> Fit<B> for Le
                 break Ok(());
             }
             let (source, prune) = (self.histograms.source(bags, first), self.options.prune);
-            let chunk = Chunk::new(source, bags.len() - first, heat, prune, &mut outlook, scratch);
+            let chunk = Chunk::new(source, bags.len() - first, tempering, prune, &mut sparsity, scratch);
             let size = chunk.bags;
             let mut sums = [free_energy, entropy, tokens];
-            let fits = chunk.each_placed(source, |_, placed, [total, references]| {
+            let fits = chunk.for_each_bag_posterior(source, |_, bag_posterior, [total, references]| {
                 sums[2] += total;
-                sums[0] -= placed.bound + references;
-                sums[1] += placed.entropy.to_f64();
+                sums[0] -= bag_posterior.bound + references;
+                sums[1] += bag_posterior.entropy.to_f64();
                 sums[2] <= most_tokens // no expected count exceeds the tokens, so none overflows in the M-step
             });
             if let Err(bag) = fits {
@@ -193,7 +193,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, B: Bags, const D: usize> Fit<B> for Le
         totals[0] += T::from_f64(entropy);
         totals[1] += T::from_f64(first as f64);
         totals[2] += T::from_f64(tokens);
-        *statistics.outlook() = outlook;
+        *statistics.sparsity() = sparsity;
         outcome?;
         Ok(free_energy)
     }
@@ -220,13 +220,13 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Learn for Learner<T, S
         for left in (0..options.inner_passes).rev() {
             let (pi, _) = self.grid.tables_mut();
             let tiles = self.histograms.tiles();
-            together(|| pass(&shape, tiles, options.rule, pseudocount, counts, pi, scratch));
+            in_pool(|| pass(&shape, tiles, options.update_rule, pseudocount, counts, pi, scratch));
             if left > 0 {
                 let (column, _) = scratch.split_at(shape.cells());
-                Deferred { pi: Rows::new(pi, column.len()), column }.settle();
+                Deferred { pi: Rows::new(pi, column.len()), column }.divide();
             }
         }
-        self.histograms.settle(&mut self.grid, scratch);
+        self.histograms.finish_pass(&mut self.grid, scratch);
         Ok(())
     }
 

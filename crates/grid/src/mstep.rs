@@ -4,11 +4,11 @@
 //! collected on the way and divided out in a second sweep, the one that computes the table of the next E-step.
 
 use countgrid_math::{Kernel, Level, Real, dispatch, prefetch};
-use countgrid_prefix::{Way, axes, sums_along};
+use countgrid_prefix::{Direction, axes, sums_along};
 use countgrid_torus::Windows;
 
 use crate::{
-    Rule, Shape,
+    Shape, UpdateRule,
     parallel::{Rows, Split, each, shares},
     tiles::Tiles,
 };
@@ -77,25 +77,25 @@ impl<T: Real> Feature<'_, T> {
     /// Exact: `n_i = pi_i / V · S'(F / h)_i` (Jojic & Perina 2011, Eq. 7; the journal paper's Eq. 8 and
     /// Algorithm 1). Factored: `n_i = pi_i / V · S'(F)_i S'(1 / h)_i / V`, its Eq. 9 and Algorithm 2 with the
     /// scale that makes it count tokens too.
-    pub(crate) fn expected_tokens<const D: usize>(self, shape: &Shape<D>, rule: Rule, pi: &[T]) {
+    pub(crate) fn expected_tokens<const D: usize>(self, shape: &Shape<D>, update_rule: UpdateRule, pi: &[T]) {
         let windows = shape.windows();
         let volume = T::from_f64(windows.volume() as f64);
         // The quotient by S pi must stay finite when V of them are summed. Where S pi is too small for that
         // (1e-37 times F, in f32), so is its share of F.
         let most = T::max_value() / (volume + volume);
-        sum_windows(windows, Way::Window, pi, self.sums, self.window);
-        match rule {
-            Rule::Exact => {
+        sum_windows(windows, Direction::Forward, pi, self.sums, self.window);
+        match update_rule {
+            UpdateRule::Exact => {
                 dispatch(Quotient { counts: self.counts, sums: self.sums, most });
-                sum_windows(windows, Way::Spread, self.counts, self.sums, self.window);
+                sum_windows(windows, Direction::Adjoint, self.counts, self.sums, self.window);
                 dispatch(Product { n: self.counts, spread: self.sums, pi });
             }
-            Rule::Factored => {
+            UpdateRule::Factored => {
                 for s in self.sums.iter_mut() {
                     *s = smaller(T::one() / larger(*s, T::min_positive_value()), most);
                 }
-                sum_windows(windows, Way::Spread, self.sums, self.spread, self.window);
-                sum_windows(windows, Way::Spread, self.counts, self.sums, self.window);
+                sum_windows(windows, Direction::Adjoint, self.sums, self.spread, self.window);
+                sum_windows(windows, Direction::Adjoint, self.counts, self.sums, self.window);
                 for (((n, &f), &inverse), &pi) in
                     self.counts.iter_mut().zip(&*self.sums).zip(&*self.spread).zip(pi)
                 {
@@ -109,13 +109,13 @@ impl<T: Real> Feature<'_, T> {
 /// `S` or `S'` of a plane, with the best instruction set.
 pub(crate) fn sum_windows<T: Real, const D: usize>(
     windows: &Windows<D>,
-    way: Way,
+    direction: Direction,
     plane: &[T],
     sums: &mut [T],
     scratch: &mut [T],
 ) {
     // Refused only for lengths, and the callers' are right.
-    let _ = sums_along(&axes(windows), way, plane, sums, scratch);
+    let _ = sums_along(&axes(windows), direction, plane, sums, scratch);
 }
 
 /// `F <- F / S pi`, bounded.
@@ -164,7 +164,7 @@ impl<T: Real> Kernel for Product<'_, T> {
 pub(crate) fn pass<T: Real, const D: usize>(
     shape: &Shape<D>,
     tiles: &Tiles<D>,
-    rule: Rule,
+    update_rule: UpdateRule,
     pseudocount: T,
     counts: &[T],
     pi: &mut [T],
@@ -203,7 +203,7 @@ pub(crate) fn pass<T: Real, const D: usize>(
                         }
                     });
                     for (plane, pi) in pi.chunks_exact_mut(cells).enumerate() {
-                        planes.feature(plane).expected_tokens(shape, rule, pi);
+                        planes.feature(plane).expected_tokens(shape, update_rule, pi);
                         let n = planes.counts.get(plane * cells..(plane + 1) * cells).unwrap_or_default();
                         dispatch(Collect { n, pseudocount, pi, partial });
                     }
@@ -232,7 +232,7 @@ impl<T: Real> Split for Deferred<'_, T> {
 
 impl<T: Real> Deferred<'_, T> {
     /// Divides.
-    pub(crate) fn settle(&mut self) -> &[T] {
+    pub(crate) fn divide(&mut self) -> &[T] {
         for pi in self.pi.table.chunks_exact_mut(self.column.len().max(1)) {
             dispatch(Divide { pi, column: self.column });
         }

@@ -3,7 +3,7 @@ use crate::GridError;
 /// How an M-step passes expected counts from windows to cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Rule {
+pub enum UpdateRule {
     /// The majorise-minimise pass of Algorithm 1, which never lowers the bound.
     #[default]
     Exact,
@@ -18,14 +18,14 @@ pub enum Rule {
 /// Zeros are what makes an E-step fast once posteriors have concentrated.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub enum Cut {
+pub enum PosteriorThreshold {
     /// `ln P - ln u` nats below the best window, 24 in f32 and 44 in f64 for 1,600 cells: all that is denied
     /// comes to less than one rounding of a bag's evidence. A cell that no bag visits with more than that
     /// counts as a cell without mass and keeps its distribution.
     #[default]
     Rounding,
-    /// So many nats below the best window. Fewer than [`Cut::Rounding`] trades exactness for speed, and does
-    /// harm while posteriors are still flat.
+    /// So many nats below the best window. Fewer than [`PosteriorThreshold::Rounding`] trades exactness for speed,
+    /// and does harm while posteriors are still flat.
     Nats(f64),
     /// Never: a posterior is zero only where the exponential is.
     Off,
@@ -38,7 +38,7 @@ pub struct Options {
     /// at the end.
     pub inner_passes: usize,
     /// Exact or printed form.
-    pub rule: Rule,
+    pub update_rule: UpdateRule,
     /// Whether the location prior is learned (journal paper, Eq. 10). A prior that reaches zero stays.
     pub learn_prior: bool,
     /// Pseudo-tokens `a` of every feature at every cell: a Dirichlet prior of parameter `1 + a` on each cell.
@@ -46,8 +46,8 @@ pub struct Options {
     /// Pseudo-bags at every location: the same for the location prior.
     pub prior_pseudocount: f64,
     /// Which windows the E-step leaves out.
-    pub cut: Cut,
-    /// Whether the E-step asks for bounds which windows the cut will leave out, and does not score them, once
+    pub posterior_threshold: PosteriorThreshold,
+    /// Whether the E-step asks for bounds which windows the threshold will leave out, and does not score them, once
     /// posteriors are sharp. Changes no bit of any result: turn it off to measure what it saves.
     pub prune: bool,
 }
@@ -56,11 +56,11 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             inner_passes: 1,
-            rule: Rule::Exact,
+            update_rule: UpdateRule::Exact,
             learn_prior: false,
             pseudocount: 0.0,
             prior_pseudocount: 0.0,
-            cut: Cut::Rounding,
+            posterior_threshold: PosteriorThreshold::Rounding,
             prune: true,
         }
     }
@@ -75,8 +75,8 @@ impl Options {
         if self.inner_passes == 0 {
             return Err(GridError::NoPasses);
         }
-        if matches!(self.cut, Cut::Nats(nats) if !(nats > 0.0)) {
-            return Err(GridError::Cut);
+        if matches!(self.posterior_threshold, PosteriorThreshold::Nats(nats) if !(nats > 0.0)) {
+            return Err(GridError::PosteriorThreshold);
         }
         Ok(self)
     }

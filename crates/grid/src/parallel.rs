@@ -73,7 +73,7 @@ pub(crate) fn shares() -> usize {
 
 /// Does work in which [`each`] is called again and again. Called from outside the pool, each of these would put the
 /// caller to sleep and wake it up again, which takes longer than much of the work; so the caller is taken in once.
-pub(crate) fn together<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+pub(crate) fn in_pool<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     #[cfg(feature = "rayon")]
     if threads() > 1 {
         return rayon::scope(|_| work());
@@ -90,7 +90,7 @@ pub(crate) fn each<P: Split>(items: usize, parts: P, work: impl Fn(usize, P) + S
         spread(0, items, few, parts, &work);
         return;
     }
-    in_turn(0, items, parts, &work);
+    sequentially(0, items, parts, &work);
 }
 
 #[cfg(feature = "rayon")]
@@ -103,11 +103,11 @@ fn spread<P: Split>(first: usize, items: usize, few: usize, parts: P, work: &(im
             || spread(first + middle, items - middle, few, high, work),
         );
     } else {
-        in_turn(first, items, parts, work);
+        sequentially(first, items, parts, work);
     }
 }
 
-fn in_turn<P: Split>(first: usize, items: usize, mut parts: P, work: &impl Fn(usize, P)) {
+fn sequentially<P: Split>(first: usize, items: usize, mut parts: P, work: &impl Fn(usize, P)) {
     for item in first..first + items {
         let (part, rest) = parts.split(1);
         work(item, part);

@@ -16,12 +16,12 @@ const PSEUDOCOUNT: f64 = 0.02;
 /// The side of a square grid for so many bags: a multiple of 4 from 8 to 64 with about half as many cells as bags.
 ///
 /// ```
-/// use countgrid_grid::{usual_extent, usual_side};
-/// assert_eq!([0, 200, 2_016, 1 << 20].map(usual_extent), [8, 12, 32, 64]);
-/// assert_eq!([8, 32, 64].map(usual_side), [2, 5, 8]);
+/// use countgrid_grid::{default_extent, default_side};
+/// assert_eq!([0, 200, 2_016, 1 << 20].map(default_extent), [8, 12, 32, 64]);
+/// assert_eq!([8, 32, 64].map(default_side), [2, 5, 8]);
 /// ```
 #[must_use]
-pub const fn usual_extent(bags: usize) -> usize {
+pub const fn default_extent(bags: usize) -> usize {
     // 4 round(√(bags / 2) / 4), in whole numbers
     let side = (bags / 8).isqrt().div_ceil(2) * 4;
     if side < 8 {
@@ -33,10 +33,10 @@ pub const fn usual_extent(bags: usize) -> usize {
     }
 }
 
-/// The side of a window along an axis of so many cells: a sixth of them, 2 to 8. With [`usual_extent`] some ten bags
+/// The side of a window along an axis of so many cells: a sixth of them, 2 to 8. With [`default_extent`] some ten bags
 /// share each window, and some forty windows fit side by side.
 #[must_use]
-pub const fn usual_side(extent: usize) -> usize {
+pub const fn default_side(extent: usize) -> usize {
     let sixth = extent / 6 + (extent % 6 >= 3) as usize;
     let side = if sixth < 2 {
         2
@@ -50,7 +50,7 @@ pub const fn usual_side(extent: usize) -> usize {
 
 impl<const D: usize> Shape<D> {
     /// The shapes of a coarse-to-fine fit, the smallest first and this one last, each [`Shape::coarser`] than the
-    /// next. All but the last are fitted for [`COARSE_ITERATIONS`], each from a [`crate::Grid::begun`].
+    /// next. All but the last are fitted for [`COARSE_ITERATIONS`], each from a [`crate::Grid::initial`].
     ///
     /// On posts of three newsgroups and on the abstracts of three collections, windows halved with the grid leave
     /// the groups in many more pieces, and so does a fit of the full grid alone.
@@ -73,7 +73,7 @@ impl Options {
     /// The options for so many tokens in so many bags: a fiftieth of what a feature has at a cell on average as
     /// its pseudocount there, and of what a place has as its pseudo-bags, so that a place that no bag takes stays
     /// possible.
-    pub fn usual<const D: usize>(shape: &Shape<D>, tokens: f64, bags: usize) -> Self {
+    pub fn for_corpus<const D: usize>(shape: &Shape<D>, tokens: f64, bags: usize) -> Self {
         let cells = shape.cells() as f64;
         Self {
             pseudocount: PSEUDOCOUNT * tokens / (cells * shape.features() as f64),
@@ -90,7 +90,7 @@ impl<T: countgrid_math::Real, const D: usize> crate::Grid<T, countgrid_math::Ali
     ///
     /// # Errors
     /// [`crate::GridError::TooLarge`] if the allocator refuses; [`crate::GridError::Features`] if the coarse grid has others.
-    pub fn begun(
+    pub fn initial(
         shape: Shape<D>,
         coarse: Option<&Self>,
         rng: &mut impl rand_core::Rng,
@@ -113,11 +113,11 @@ mod tests {
         extern crate std;
         for bags in (0..20_000).chain([1 << 20, usize::MAX]) {
             let fine = 4.0 * ((bags as f64 / 2.0).sqrt() / 4.0).round();
-            assert_eq!(usual_extent(bags), fine.clamp(8.0, 64.0) as usize, "{bags} bags");
+            assert_eq!(default_extent(bags), fine.clamp(8.0, 64.0) as usize, "{bags} bags");
         }
         for extent in 1..1_000 {
             let sixth = (extent as f64 / 6.0).round() as usize;
-            assert_eq!(usual_side(extent), sixth.clamp(2, 8).min(extent), "{extent} cells");
+            assert_eq!(default_side(extent), sixth.clamp(2, 8).min(extent), "{extent} cells");
         }
     }
 }

@@ -6,7 +6,7 @@ use countgrid_math::Real;
 use crate::{
     GridError, Shape,
     error::{long_enough, same_length},
-    estep::Outlook,
+    estep::SparsityEstimate,
     parallel::{Rows, each},
     tiles::Tiles,
 };
@@ -29,7 +29,7 @@ pub struct Statistics<T, S, const D: usize> {
     layout: [Table; 2],
     sums: S,    // of length `shape.sums_len()`
     scratch: S, // at least `shape.scratch_len(1)`
-    outlook: Outlook,
+    sparsity: SparsityEstimate,
     scalar: PhantomData<T>,
 }
 
@@ -48,8 +48,8 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Statistics<T, S, D> {
             Table { name: "window_counts", rows: tiles.count() * (shape.features() + 1), columns: T::LANES },
             Table { name: "totals", rows: 1, columns: TOTALS },
         ];
-        let outlook = Outlook::FLAT;
-        let mut statistics = Self { shape, tiles, layout, sums, scratch, outlook, scalar: PhantomData };
+        let sparsity = SparsityEstimate::FLAT;
+        let mut statistics = Self { shape, tiles, layout, sums, scratch, sparsity, scalar: PhantomData };
         statistics.clear();
         Ok(statistics)
     }
@@ -123,8 +123,8 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Statistics<T, S, D> {
     }
 
     /// What the last E-step found about how sharp posteriors are, for the next one.
-    pub(crate) fn outlook(&mut self) -> &mut Outlook {
-        &mut self.outlook
+    pub(crate) fn sparsity(&mut self) -> &mut SparsityEstimate {
+        &mut self.sparsity
     }
 
     pub(crate) fn packed_counts(&self) -> &[T] {

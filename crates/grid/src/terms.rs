@@ -3,7 +3,7 @@
 use countgrid_counts::{Bag, Bags, Count};
 use countgrid_em::{Distributions, ExpectedCounts, FreeEnergy, Table, Tables};
 use countgrid_math::{Real, ln};
-use countgrid_prefix::Way;
+use countgrid_prefix::Direction;
 
 use crate::{
     Grid, GridError, LogHistograms,
@@ -96,7 +96,7 @@ impl<'a, T: Real, L: AsRef<[T]>, const D: usize> Terms<'a, T, L, D> {
     ///
     /// # Errors
     /// [`GridError::Length`], [`GridError::Features`], [`GridError::NoSuchBag`], [`GridError::Overflow`].
-    pub fn of<B: Bags>(
+    pub fn bag_terms<B: Bags>(
         &self,
         bags: &B,
         t: usize,
@@ -198,7 +198,7 @@ impl<'a, T: Real, G: AsRef<[T]>, L: AsRef<[T]>, const D: usize> Sources<'a, T, G
     ///
     /// # Errors
     /// [`GridError::Length`], [`GridError::Features`], [`GridError::NoSuchBag`], [`GridError::Overflow`].
-    pub fn of<B: Bags>(
+    pub fn bag_terms<B: Bags>(
         &self,
         bags: &B,
         t: usize,
@@ -230,7 +230,7 @@ impl<'a, T: Real, G: AsRef<[T]>, L: AsRef<[T]>, const D: usize> Sources<'a, T, G
         for (share, &q) in shares.iter_mut().zip(q) {
             *share = if *share >= T::FLOOR { q * c / *share } else { T::zero() };
         }
-        sum_windows(shape.windows(), Way::Spread, shares, tokens, rest);
+        sum_windows(shape.windows(), Direction::Adjoint, shares, tokens, rest);
         let volume = T::from_f64(shape.windows().volume() as f64);
         for (n, &pi) in tokens.iter_mut().zip(pi) {
             *n = if pi > T::zero() { pi / volume * *n } else { T::zero() };
@@ -263,11 +263,11 @@ impl<'a, T: Real, G: AsRef<[T]>, L: AsRef<[T]>, const D: usize> Sources<'a, T, G
         let mut planes = counts.chunks_exact_mut(cells);
         let (Some(responsibilities), Some(tokens)) = (planes.next(), planes.next()) else { return };
         // First the logarithms: their adjoint goes in, the tokens' after.
-        sum_windows(shape.windows(), Way::Spread, logs, spread, rest);
+        sum_windows(shape.windows(), Direction::Adjoint, logs, spread, rest);
         for ((term, &pi), &spread) in responsibilities.iter_mut().zip(pi).zip(&*spread) {
             *term += if pi > T::zero() { -(pi / volume * spread) } else { T::zero() };
         }
-        sum_windows(shape.windows(), Way::Spread, shares, spread, rest);
+        sum_windows(shape.windows(), Direction::Adjoint, shares, spread, rest);
         for (((term, of_tokens), &pi), &spread) in
             responsibilities.iter_mut().zip(tokens).zip(pi).zip(&*spread)
         {
@@ -353,7 +353,7 @@ macro_rules! free_energy {
                 terms: &mut [T],
                 scratch: &mut [T],
             ) -> Result<T, GridError> {
-                self.of(bag, 0, terms, scratch)
+                self.bag_terms(bag, 0, terms, scratch)
             }
         }
     };
@@ -380,6 +380,6 @@ impl<T: Real, L: AsRef<[T]>, C: Count, const D: usize> FreeEnergy<Bag<'_, C>> fo
         terms: &mut [T],
         scratch: &mut [T],
     ) -> Result<T, GridError> {
-        Terms::new(self, Grouping::Location).of(bag, 0, terms, scratch)
+        Terms::new(self, Grouping::Location).bag_terms(bag, 0, terms, scratch)
     }
 }

@@ -7,7 +7,7 @@ mod common;
 use common::*;
 use countgrid_counts::{Bag, Dense};
 use countgrid_em::{Anneal, Fit, FreeEnergy};
-use countgrid_grid::{Cut, Options, Rule};
+use countgrid_grid::{Options, PosteriorThreshold, UpdateRule};
 use proptest::prelude::*;
 
 type Outcome = Result<(), TestCaseError>;
@@ -58,7 +58,12 @@ fn posterior_and_evidence<const D: usize>(p: Problem<D>, seed: u64) -> Outcome {
 
 fn one_iteration<const D: usize>(p: Problem<D>, seed: u64) -> Outcome {
     let pseudocount = (seed % 3) as f64 * 0.25;
-    let options = Options { learn_prior: true, pseudocount, cut: Cut::Off, ..Options::default() };
+    let options = Options {
+        learn_prior: true,
+        pseudocount,
+        posterior_threshold: PosteriorThreshold::Off,
+        ..Options::default()
+    };
     let (learner, _) = p.fit::<f64>(options, 1);
     let (pi, prior) = p.naive_iteration(pseudocount);
     prop_assert!(distance(&rows(&learner), &pi) <= CLOSE);
@@ -69,7 +74,10 @@ fn one_iteration<const D: usize>(p: Problem<D>, seed: u64) -> Outcome {
 /// In f32 a score of `s` nats is off by at most `8 · 2^-24 |s|`, and posteriors by twice that; cells whose
 /// mass leaves the float range keep their distribution.
 fn one_iteration_in_single_precision<const D: usize>(p: Problem<D>, _: u64) -> Outcome {
-    let (learner, _) = p.fit::<f32>(Options { learn_prior: true, cut: Cut::Off, ..Options::default() }, 1);
+    let (learner, _) = p.fit::<f32>(
+        Options { learn_prior: true, posterior_threshold: PosteriorThreshold::Off, ..Options::default() },
+        1,
+    );
     let (mut pi, prior) = p.naive_iteration(0.0);
     let q: Vec<Vec<f64>> = p.naive_scores().iter().map(|s| softmax(s)).collect();
     for i in 0..p.cells() {
@@ -88,7 +96,14 @@ fn one_iteration_in_single_precision<const D: usize>(p: Problem<D>, _: u64) -> O
 
 /// `n = (pi / V) S'(F) S'(1 / h) / V`.
 fn factored_pass<const D: usize>(p: Problem<D>, _: u64) -> Outcome {
-    let (learner, _) = p.fit::<f64>(Options { rule: Rule::Factored, cut: Cut::Off, ..Options::default() }, 1);
+    let (learner, _) = p.fit::<f64>(
+        Options {
+            update_rule: UpdateRule::Factored,
+            posterior_threshold: PosteriorThreshold::Off,
+            ..Options::default()
+        },
+        1,
+    );
     let (windows, h) = (p.windows(), p.naive_h());
     let q: Vec<Vec<f64>> = p.naive_scores().iter().map(|s| softmax(s)).collect();
     let pi: Vec<Vec<f64>> = (0..p.cells())
@@ -133,9 +148,10 @@ fn everything_sums_to_one<const D: usize>(p: Problem<D>, seed: u64) -> Outcome {
     Ok(())
 }
 
-/// Bounds with and without the cut differ by one rounding a bag, and by those of two sums.
+/// Bounds with and without the threshold differ by one rounding a bag, and by those of two sums.
 fn the_cut_loses_less_than_a_rounding<const D: usize>(p: Problem<D>, _: u64) -> Outcome {
-    let exact = p.learner::<f32>(Options { cut: Cut::Off, ..Options::default() });
+    let exact =
+        p.learner::<f32>(Options { posterior_threshold: PosteriorThreshold::Off, ..Options::default() });
     let cut = p.learner::<f32>(Options::default());
     let all = p.e_step(&exact, &mut p.statistics(2)).unwrap();
     let most = p.e_step(&cut, &mut p.statistics(2)).unwrap();

@@ -5,7 +5,9 @@ mod common;
 use common::*;
 use countgrid_counts::{Bag, Dense};
 use countgrid_em::Fit;
-use countgrid_grid::{Cut, Grid, GridError, Learner, LogHistograms, Options, Posterior, Shape, Statistics};
+use countgrid_grid::{
+    Grid, GridError, Learner, LogHistograms, Options, Posterior, PosteriorThreshold, Shape, Statistics,
+};
 use countgrid_math::Real;
 use countgrid_torus::{Torus, Windows};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -90,7 +92,10 @@ fn options_that_mean_nothing_are_refused() {
     }
     assert_eq!(new(Options { inner_passes: 0, ..Options::default() }), Err(GridError::NoPasses));
     for nats in [0.0, -1.0, f64::NAN] {
-        assert_eq!(new(Options { cut: Cut::Nats(nats), ..Options::default() }), Err(GridError::Cut));
+        assert_eq!(
+            new(Options { posterior_threshold: PosteriorThreshold::Nats(nats), ..Options::default() }),
+            Err(GridError::PosteriorThreshold)
+        );
     }
 }
 
@@ -130,16 +135,16 @@ fn counts_beyond_the_float_range_are_an_error_and_no_nan() {
     assert_eq!(p.e_step(&learner, &mut statistics), Err(GridError::Overflow { bag: 0 }));
     let mut scratch = vec![0.0; p.shape().posterior_scratch_len::<f32>(1)];
     let bags = Dense::new(2, &[1e37, 1e37]).unwrap();
-    let placed = learner.histograms().posterior(&bags, 0, &mut [0.0; 2], &mut scratch);
-    assert_eq!(placed, Err(GridError::Overflow { bag: 0 }));
+    let refused = learner.histograms().posterior(&bags, 0, &mut [0.0; 2], &mut scratch);
+    assert_eq!(refused, Err(GridError::Overflow { bag: 0 }));
     // The same where no window knows a feature: only the evidence is beyond f32, and the free energy is in f64.
     let p = two_cells([1.0, 0.0, 1.0, 0.0], vec![vec![0.0, 1e37]]);
     let (learner, mut statistics) = (p.learner::<f32>(Options::default()), p.statistics::<f32>(4));
     let bound = p.e_step(&learner, &mut statistics).unwrap();
     assert!(bound.is_finite() && bound < -f64::from(f32::MAX));
     let bags = Dense::new(2, &[0.0, 1e37]).unwrap();
-    let placed = learner.histograms().posterior(&bags, 0, &mut [0.0; 2], &mut scratch);
-    assert_eq!(placed, Err(GridError::Overflow { bag: 0 }));
+    let refused = learner.histograms().posterior(&bags, 0, &mut [0.0; 2], &mut scratch);
+    assert_eq!(refused, Err(GridError::Overflow { bag: 0 }));
     // Bags that only overflow together.
     let p = two_cells([0.5, 0.5, 0.5, 0.5], vec![vec![3e36, 0.0]; 100]);
     let (learner, mut statistics) = (p.learner::<f32>(Options::default()), p.statistics::<f32>(7));

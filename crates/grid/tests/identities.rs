@@ -7,7 +7,7 @@ mod common;
 use common::*;
 use countgrid_counts::{CsrBuf, Dense};
 use countgrid_em::{Fit, Learn, Tables, TablesMut};
-use countgrid_grid::{Cut, Grid, Learner, Options, Shape, Statistics};
+use countgrid_grid::{Grid, Learner, Options, PosteriorThreshold, Shape, Statistics};
 use countgrid_torus::{Torus, Windows};
 use proptest::prelude::*;
 
@@ -88,7 +88,12 @@ fn gap<const D: usize>(p: &Problem<D>, learner: &Model<f64, D>, statistics: &mut
 type Fitted = (Vec<Vec<f64>>, Vec<f64>, Vec<Vec<f64>>, Vec<f64>);
 
 fn fitted<const D: usize>(p: &Problem<D>) -> Fitted {
-    let options = Options { learn_prior: true, inner_passes: 2, cut: Cut::Off, ..Options::default() };
+    let options = Options {
+        learn_prior: true,
+        inner_passes: 2,
+        posterior_threshold: PosteriorThreshold::Off,
+        ..Options::default()
+    };
     let (learner, chain) = p.fit::<f64>(options, 3);
     let (q, _) = p.place(&learner);
     (rows(&learner), prior(&learner), q, chain)
@@ -202,7 +207,10 @@ fn an_empty_bag<const D: usize>(p: Problem<D>, seed: u64) -> Outcome {
 /// `beta_kz ∝ Σ_t q_tk c_tz`, `w_k = mean_t q_tk`.
 fn single_cells_are_a_mixture<const D: usize>(mut p: Problem<D>, _: u64) -> Outcome {
     p.sides = [1; D];
-    let (learner, _) = p.fit::<f64>(Options { learn_prior: true, cut: Cut::Off, ..Options::default() }, 2);
+    let (learner, _) = p.fit::<f64>(
+        Options { learn_prior: true, posterior_threshold: PosteriorThreshold::Off, ..Options::default() },
+        2,
+    );
     let (mut beta, mut weights) = (p.pi.clone(), p.prior.clone());
     for _ in 0..2 {
         let place = |c: &Vec<f64>| {

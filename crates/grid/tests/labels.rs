@@ -1,14 +1,14 @@
 //! Label embedding against the definition, and its identities.
 
 use countgrid_grid::{
-    Embedding, GridError, LabelSums, Labels, Reading, Shape, label_scratch_len, label_sums_len,
+    Embedding, GridError, LabelSums, Labels, Readout, Shape, label_scratch_len, label_sums_len,
 };
 use countgrid_torus::{Torus, Windows};
 use proptest::prelude::*;
 
 /// Bags that lie somewhere, `q` `[bag][cell]`, with targets `y` `[bag][target]`.
 #[derive(Clone, Debug)]
-struct Placed {
+struct LabelledBags {
     shape: Shape<2>,
     q: Vec<Vec<f64>>,
     y: Vec<Vec<f64>>,
@@ -17,7 +17,7 @@ struct Placed {
 type Sums = LabelSums<f64, Vec<f64>, 2>;
 type OnCells = Embedding<f64, Vec<f64>, 2>;
 
-fn placed() -> impl Strategy<Value = Placed> {
+fn labelled() -> impl Strategy<Value = LabelledBags> {
     let axes = prop::array::uniform2((1usize..6, any::<prop::sample::Index>()));
     (axes, 2usize..6, 1usize..4).prop_flat_map(|(axes, bags, targets)| {
         let (extents, sides) = (axes.map(|(e, _)| e), axes.map(|(e, side)| 1 + side.index(e)));
@@ -34,15 +34,12 @@ fn placed() -> impl Strategy<Value = Placed> {
             },
         );
         let y = prop::collection::vec(-3.0f64..3.0, targets);
-        (prop::collection::vec(q, bags), prop::collection::vec(y, bags)).prop_map(move |(q, y)| Placed {
-            shape,
-            q,
-            y,
-        })
+        (prop::collection::vec(q, bags), prop::collection::vec(y, bags))
+            .prop_map(move |(q, y)| LabelledBags { shape, q, y })
     })
 }
 
-impl Placed {
+impl LabelledBags {
     fn embedding(&self, without: Option<usize>) -> OnCells {
         let targets = self.y[0].len();
         let mut sums =
@@ -69,12 +66,12 @@ impl Placed {
     }
 
     /// What bag `t` reads when `gamma` `[cell]` is the embedding.
-    fn read(&self, t: usize, gamma: &[f64], reading: Reading) -> f64 {
+    fn read(&self, t: usize, gamma: &[f64], reading: Readout) -> f64 {
         let volume = self.shape.windows().volume() as f64;
         let dot = |weights: &[f64]| weights.iter().zip(gamma).map(|(w, g)| w * g).sum::<f64>();
         match reading {
-            Reading::Window => dot(&self.coverage(t)) / volume,
-            Reading::Point => dot(&self.q[t]),
+            Readout::Window => dot(&self.coverage(t)) / volume,
+            Readout::Point => dot(&self.q[t]),
         }
     }
 }
@@ -84,16 +81,16 @@ const ROUNDING: f64 = 3.0 * 100.0 * f64::EPSILON;
 
 proptest! {
     #[test]
-    fn the_embedding_is_the_mean_target_of_the_bags_at_a_cell(placed in placed()) {
-        let (embedding, cells) = (placed.embedding(None), placed.shape.cells());
-        let g: Vec<Vec<f64>> = (0..placed.q.len()).map(|t| placed.coverage(t)).collect();
+    fn the_embedding_is_the_mean_target_of_the_bags_at_a_cell(labelled in labelled()) {
+        let (embedding, cells) = (labelled.embedding(None), labelled.shape.cells());
+        let g: Vec<Vec<f64>> = (0..labelled.q.len()).map(|t| labelled.coverage(t)).collect();
         for target in 0..embedding.targets() {
             let mut gamma = vec![0.0; cells];
             embedding.gamma(target, &mut gamma).unwrap();
             for (i, gamma) in gamma.iter().enumerate() {
                 let mass: f64 = g.iter().map(|g| g[i]).sum();
-                let sum: f64 = g.iter().zip(&placed.y).map(|(g, y)| g[i] * y[target]).sum();
-                let mean = placed.y.iter().map(|y| y[target]).sum::<f64>() / placed.y.len() as f64;
+                let sum: f64 = g.iter().zip(&labelled.y).map(|(g, y)| g[i] * y[target]).sum();
+                let mean = labelled.y.iter().map(|y| y[target]).sum::<f64>() / labelled.y.len() as f64;
                 let expected = if mass > 0.0 { sum / mass } else { mean };
                 prop_assert!((gamma - expected).abs() <= ROUNDING, "{gamma} {expected}");
             }
@@ -101,44 +98,44 @@ proptest! {
     }
 
     #[test]
-    fn a_table_reads_what_the_definition_reads(placed in placed()) {
-        let embedding = placed.embedding(None);
-        let (targets, cells) = (embedding.targets(), placed.shape.cells());
-        for reading in [Reading::Window, Reading::Point] {
-            let labels = embedding.labels(reading, vec![0.0; targets * cells], &mut placed.scratch()).unwrap();
+    fn a_table_reads_what_the_definition_reads(labelled in labelled()) {
+        let embedding = labelled.embedding(None);
+        let (targets, cells) = (embedding.targets(), labelled.shape.cells());
+        for reading in [Readout::Window, Readout::Point] {
+            let labels = embedding.labels(reading, vec![0.0; targets * cells], &mut labelled.scratch()).unwrap();
             let mut read = vec![f64::NAN; targets];
-            for t in 0..placed.q.len() {
-                labels.read(placed.q[t].as_slice(), &mut read).unwrap();
+            for t in 0..labelled.q.len() {
+                labels.read(labelled.q[t].as_slice(), &mut read).unwrap();
                 for (target, read) in read.iter().enumerate() {
                     let mut gamma = vec![0.0; cells];
                     embedding.gamma(target, &mut gamma).unwrap();
-                    prop_assert!((read - placed.read(t, &gamma, reading)).abs() <= ROUNDING);
+                    prop_assert!((read - labelled.read(t, &gamma, reading)).abs() <= ROUNDING);
                 }
             }
         }
     }
 
     #[test]
-    fn leaving_one_out_is_an_embedding_without_it(placed in placed()) {
-        let whole = placed.embedding(None);
-        let (targets, cells) = (whole.targets(), placed.shape.cells());
-        for t in 0..placed.q.len() {
-            let others = placed.embedding(Some(t));
-            let (own, mut all) = (placed.coverage(t), vec![0.0; cells]);
-            (0..placed.q.len()).for_each(|t| all.iter_mut().zip(placed.coverage(t)).for_each(|(a, g)| *a += g));
+    fn leaving_one_out_is_an_embedding_without_it(labelled in labelled()) {
+        let whole = labelled.embedding(None);
+        let (targets, cells) = (whole.targets(), labelled.shape.cells());
+        for t in 0..labelled.q.len() {
+            let others = labelled.embedding(Some(t));
+            let (own, mut all) = (labelled.coverage(t), vec![0.0; cells]);
+            (0..labelled.q.len()).for_each(|t| all.iter_mut().zip(labelled.coverage(t)).for_each(|(a, g)| *a += g));
             // Subtraction costs the share of the others; all of q is above 0.01 / 26, so it is no smaller than that
             // over the five bags' masses.
             let share = own.iter().zip(&all).map(|(g, all)| (all - g) / all).filter(|&share| share > 1e-12);
             let least = share.fold(1.0, f64::min);
-            for reading in [Reading::Window, Reading::Point] {
+            for reading in [Readout::Window, Readout::Point] {
                 let mut read = vec![f64::NAN; targets];
                 whole
-                    .leave_one_out(placed.q[t].as_slice(), &placed.y[t], reading, &mut read, &mut placed.scratch())
+                    .leave_one_out(labelled.q[t].as_slice(), &labelled.y[t], reading, &mut read, &mut labelled.scratch())
                     .unwrap();
                 for (target, read) in read.iter().enumerate() {
                     let mut gamma = vec![0.0; cells];
                     others.gamma(target, &mut gamma).unwrap();
-                    let expected = placed.read(t, &gamma, reading);
+                    let expected = labelled.read(t, &gamma, reading);
                     prop_assert!((read - expected).abs() <= ROUNDING / least, "{read} {expected} {least}");
                 }
             }
@@ -146,17 +143,17 @@ proptest! {
     }
 
     #[test]
-    fn classes_read_as_probabilities_and_one_class_as_one(placed in placed(), classes in 1usize..4) {
-        let shape = placed.shape;
+    fn classes_read_as_probabilities_and_one_class_as_one(labelled in labelled(), classes in 1usize..4) {
+        let shape = labelled.shape;
         let mut sums = Sums::new(shape, classes, vec![0.0; label_sums_len(&shape, classes).unwrap()]).unwrap();
-        for (t, q) in placed.q.iter().enumerate() {
+        for (t, q) in labelled.q.iter().enumerate() {
             sums.add_class(q.as_slice(), t % classes).unwrap();
         }
-        let embedding = Embedding::new(sums, &mut placed.scratch()).unwrap();
+        let embedding = Embedding::new(sums, &mut labelled.scratch()).unwrap();
         let labels =
-            embedding.labels(Reading::Window, vec![0.0; classes * shape.cells()], &mut placed.scratch()).unwrap();
+            embedding.labels(Readout::Window, vec![0.0; classes * shape.cells()], &mut labelled.scratch()).unwrap();
         let mut read = vec![0.0; classes];
-        for q in &placed.q {
+        for q in &labelled.q {
             labels.read(q.as_slice(), &mut read).unwrap();
             prop_assert!(read.iter().all(|&p| (0.0..=1.0 + ROUNDING).contains(&p)));
             prop_assert!((read.iter().sum::<f64>() - 1.0).abs() <= ROUNDING);
@@ -191,7 +188,7 @@ fn bad_input_is_refused() {
     let embedding = Embedding::new(some, &mut scratch).unwrap();
     assert_eq!(embedding.gamma(2, &mut [0.0; 4]).err(), Some(class));
     let mut read = [0.0; 2];
-    let alone = embedding.leave_one_out(&q[..], &[0.0, 1.0], Reading::Window, &mut read, &mut scratch);
+    let alone = embedding.leave_one_out(&q[..], &[0.0, 1.0], Readout::Window, &mut read, &mut scratch);
     assert_eq!(alone, Err(GridError::NoTargets));
     let not_finite = Labels::<f64, _, 1>::new(shape, 2, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, f64::INFINITY, 0.0]);
     assert_eq!(not_finite.err(), Some(GridError::Target { target: 1 }));

@@ -1,9 +1,9 @@
-//! Leaving out what a bound shows to be below the cut, cutting bags into chunks, adding counts up by bag or by
+//! Leaving out what a bound shows to be below the threshold, cutting bags into chunks, adding counts up by bag or by
 //! feature, and sharing work among threads: none of them changes a bit.
 
-use countgrid_counts::{Bags, BothWays, CsrBuf};
+use countgrid_counts::{Bags, BagsWithColumns, CsrBuf};
 use countgrid_em::{Anneal, Fit, Learn, Tables, TablesExt};
-use countgrid_grid::{Cut, Grid, Learner, Options, Shape, Statistics};
+use countgrid_grid::{Grid, Learner, Options, PosteriorThreshold, Shape, Statistics};
 use countgrid_math::Real;
 use countgrid_torus::{Torus, Windows};
 use proptest::prelude::*;
@@ -81,7 +81,7 @@ impl<const D: usize> Problem<D> {
 
     fn nothing_changes_a_bit<T: Real>(&self, options: Options, beta: f64) -> Result<(), TestCaseError> {
         let plain = self.bits::<T, _>(&self.bags, Options { prune: false, ..options }, beta, 1);
-        let both = BothWays::new(self.bags.clone()).unwrap();
+        let both = BagsWithColumns::new(self.bags.clone()).unwrap();
         for chunk in [1, 2, 7, 200] {
             for prune in [false, true] {
                 let options = Options { prune, ..options };
@@ -107,9 +107,11 @@ impl<const D: usize> Problem<D> {
         Ok(())
     }
 
-    fn check(&self, cut: usize, cold: bool, rest: Options) -> Result<(), TestCaseError> {
-        let cut = [Cut::Rounding, Cut::Nats(2.0), Cut::Off][cut];
-        let (options, beta) = (Options { cut, ..rest }, if cold { 1.0 } else { 0.3 });
+    fn check(&self, posterior_threshold: usize, cold: bool, rest: Options) -> Result<(), TestCaseError> {
+        let posterior_threshold =
+            [PosteriorThreshold::Rounding, PosteriorThreshold::Nats(2.0), PosteriorThreshold::Off]
+                [posterior_threshold];
+        let (options, beta) = (Options { posterior_threshold, ..rest }, if cold { 1.0 } else { 0.3 });
         self.nothing_changes_a_bit::<f32>(options, beta)?;
         self.nothing_changes_a_bit::<f64>(options, beta)
     }
@@ -123,21 +125,21 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn on_a_circle(cells in 50usize..200, side in 1usize..9, contrast in contrast(), cut in 0usize..3, cold: bool, seed: u64) {
+    fn on_a_circle(cells in 50usize..200, side in 1usize..9, contrast in contrast(), posterior_threshold in 0usize..3, cold: bool, seed: u64) {
         let options = Options { pseudocount: 0.1, ..Options::default() };
-        Problem::new([cells], [side], contrast, seed).check(cut, cold, options)?;
+        Problem::new([cells], [side], contrast, seed).check(posterior_threshold, cold, options)?;
     }
 
     #[test]
-    fn in_the_plane(extents in [5usize..16, 9usize..17], side in 1usize..5, contrast in contrast(), cut in 0usize..3, cold: bool, seed: u64) {
+    fn in_the_plane(extents in [5usize..16, 9usize..17], side in 1usize..5, contrast in contrast(), posterior_threshold in 0usize..3, cold: bool, seed: u64) {
         let options = Options { learn_prior: true, inner_passes: 2, ..Options::default() };
-        Problem::new(extents, [side, side + 1], contrast, seed).check(cut, cold, options)?;
+        Problem::new(extents, [side, side + 1], contrast, seed).check(posterior_threshold, cold, options)?;
     }
 
     #[test]
-    fn in_space(extents in [2usize..6, 3usize..6, 5usize..9], side in 1usize..3, contrast in contrast(), cut in 0usize..3, cold: bool, seed: u64) {
+    fn in_space(extents in [2usize..6, 3usize..6, 5usize..9], side in 1usize..3, contrast in contrast(), posterior_threshold in 0usize..3, cold: bool, seed: u64) {
         let options = Options { prior_pseudocount: 0.5, learn_prior: true, ..Options::default() };
-        Problem::new(extents, [side; 3], contrast, seed).check(cut, cold, options)?;
+        Problem::new(extents, [side; 3], contrast, seed).check(posterior_threshold, cold, options)?;
     }
 
     /// One bag at a time, in the scratch of one, and all together give the same posteriors.

@@ -3,7 +3,7 @@
 use countgrid_counts::{Bag, Csr};
 use countgrid_em::{Fit, Learn, Tables};
 use countgrid_grid::{
-    Embedding, Grid, GridError, Grouping, LabelSums, Learner, LogHistograms, Options, Reading, Shape,
+    Embedding, Grid, GridError, Grouping, LabelSums, Learner, LogHistograms, Options, Readout, Shape,
     Sources, Statistics, Terms, label_scratch_len, label_sums_len,
 };
 use countgrid_math::Real;
@@ -79,13 +79,13 @@ fn scratch_of_a_fit_and_of_read_outs_is_minimal() {
             let model = Terms::new(&histograms, grouping);
             minimal("scratch", model.scratch(), |found| {
                 let mut terms = zeros(model.terms());
-                model.of(&bags, 0, &mut terms, &mut zeros(found)).map(|_| terms)
+                model.bag_terms(&bags, 0, &mut terms, &mut zeros(found)).map(|_| terms)
             });
         }
         let sources = Sources::new(&grid, &histograms).unwrap();
         minimal("scratch", sources.scratch(), |found| {
             let mut terms = zeros(sources.terms());
-            sources.of(&bags, 0, &mut terms, &mut zeros(found)).map(|_| terms)
+            sources.bag_terms(&bags, 0, &mut terms, &mut zeros(found)).map(|_| terms)
         });
 
         let mut sums = LabelSums::new(shape, 2, zeros(label_sums_len(&shape, 2).unwrap())).unwrap();
@@ -98,14 +98,14 @@ fn scratch_of_a_fit_and_of_read_outs_is_minimal() {
         let short = GridError::Length { table: "scratch", expected: needed, found: needed - 1 };
         assert_eq!(Embedding::new(sums, &mut zeros(needed - 1)).unwrap_err(), short);
         minimal("scratch", needed, |found| {
-            let labels = embedding.labels(Reading::Window, zeros(2 * shape.cells()), &mut zeros(found))?;
+            let labels = embedding.labels(Readout::Window, zeros(2 * shape.cells()), &mut zeros(found))?;
             Ok(labels.buffer().to_vec())
         });
         minimal("scratch", needed, |found| {
             let mut read = zeros(2);
             let y = [T::one(), T::zero()];
             let read_out =
-                embedding.leave_one_out(q.as_slice(), &y, Reading::Window, &mut read, &mut zeros(found));
+                embedding.leave_one_out(q.as_slice(), &y, Readout::Window, &mut read, &mut zeros(found));
             read_out.map(|()| read)
         });
     }

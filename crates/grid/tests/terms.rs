@@ -12,9 +12,9 @@ use proptest::prelude::*;
 const ALL: [Option<Grouping>; 4] =
     [Some(Grouping::Location), Some(Grouping::Feature), None, Some(Grouping::Each)];
 
-type Placed = (Vec<Vec<f64>>, Vec<f64>); // terms `[bag]`, free energy `[bag]`
+type BagTerms = (Vec<Vec<f64>>, Vec<f64>); // terms `[bag]`, free energy `[bag]`
 
-fn terms<const D: usize>(problem: &Problem<D>, grouping: Option<Grouping>) -> Placed {
+fn terms<const D: usize>(problem: &Problem<D>, grouping: Option<Grouping>) -> BagTerms {
     let learner = problem.learner::<f64>(Options::default());
     let sources = Sources::new(learner.grid(), learner.histograms()).unwrap();
     let groups = grouping.map(|grouping| Terms::new(learner.histograms(), grouping));
@@ -27,8 +27,8 @@ fn terms<const D: usize>(problem: &Problem<D>, grouping: Option<Grouping>) -> Pl
     let one = |t| {
         let mut terms = vec![f64::NAN; count];
         let free_energy = match &groups {
-            Some(groups) => groups.of(&bags, t, &mut terms, &mut scratch),
-            None => sources.of(&bags, t, &mut terms, &mut scratch),
+            Some(groups) => groups.bag_terms(&bags, t, &mut terms, &mut scratch),
+            None => sources.bag_terms(&bags, t, &mut terms, &mut scratch),
         };
         (terms, free_energy.unwrap())
     };

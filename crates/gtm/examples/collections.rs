@@ -1,4 +1,4 @@
-//! Three collections of abstracts on a plane: how well their classes lie apart under every law of counts, and what the
+//! Three collections of abstracts on a plane: how well their classes lie apart under every emission model, and what the
 //! maps say of documents that they have not seen.
 //!
 //!     cargo run --release -p countgrid-gtm --example collections -- [DRAWS [PATH [FIRST]]]
@@ -13,10 +13,10 @@ use std::{env, error::Error, path::PathBuf, time::Instant};
 
 use countgrid_classify::{Summary, leave_one_out, silhouette};
 use countgrid_counts::{Bags, Csr, CsrBuf};
-use countgrid_em::{EmOptions, unobserved};
+use countgrid_em::{EmOptions, no_observer};
 use countgrid_gtm::{
-    Basis, Documents, Gtm, Inflation, Law, Learner, Options, Priors, Shape, Statistics, gaussian_points,
-    grid_points, half_plane_centres, principal_scores,
+    Basis, Documents, EmissionModel, Gtm, Inflation, Learner, Options, Priors, Shape, Statistics,
+    gaussian_points, grid_points, half_plane_centres, principal_scores,
 };
 use countgrid_io::{DataSet, ReadOptions, read};
 use countgrid_text::{TextOptions, Tokenizer, Vocabulary, bags};
@@ -128,22 +128,28 @@ struct Row {
     seconds: Summary,
 }
 
-fn fit(draw: &Draw, law: Law, latent: Latent, exposed: bool, row: &mut Row) -> Fallible<()> {
+fn fit(
+    draw: &Draw,
+    emission_model: EmissionModel,
+    latent: Latent,
+    exposed: bool,
+    row: &mut Row,
+) -> Fallible<()> {
     let (points, phi) = latent.tables()?;
     let (bags, others) = (draw.bags.as_view(), draw.others.as_view());
     let count = points.len() / 2;
-    let shape = Shape::new(law, count, 2, phi.len() / count, bags.features())?;
+    let shape = Shape::new(emission_model, count, 2, phi.len() / count, bags.features())?;
     let mut map = Gtm::allocate(shape, &points, &phi, Priors::default())?;
     if exposed {
         map.set_reference(bags.tokens() / bags.len() as f64)?;
     }
-    map.begin(&bags, SPREAD)?;
+    map.initialise(&bags, SPREAD)?;
     let mut learner = Learner::allocate(map, Options { newton_steps: 3, ..Options::default() })?;
     let mut statistics = Statistics::allocate(shape)?;
     let plan = EmOptions { iterations: ITERATIONS, tolerance: 0.0 }.check()?;
-    let begun = Instant::now();
-    let outcome = plan.fit(&mut learner, &bags, &mut statistics, unobserved)?;
-    row.seconds.add(begun.elapsed().as_secs_f64() / ITERATIONS as f64);
+    let started = Instant::now();
+    let outcome = plan.fit(&mut learner, &bags, &mut statistics, no_observer)?;
+    row.seconds.add(started.elapsed().as_secs_f64() / ITERATIONS as f64);
     let place = |bags: &Csr<'_, u32>| -> Fallible<(Vec<f64>, f64)> {
         let (mut places, mut evidence) = (vec![0.0; 2 * bags.len()], 0.0);
         let mut q = vec![0.0; count];
@@ -165,10 +171,10 @@ fn start(draw: &Draw, row: &mut Row) -> Fallible<()> {
     let (points, phi) = Latent::GridRbf.tables()?;
     let bags = draw.bags.as_view();
     let count = points.len() / 2;
-    let shape = Shape::new(Law::Poisson, count, 2, phi.len() / count, bags.features())?;
+    let shape = Shape::new(EmissionModel::Poisson, count, 2, phi.len() / count, bags.features())?;
     let map = Gtm::allocate(shape, &points, &phi, Priors::default())?;
     let scores = principal_scores(&Documents::<_, f64>::new(&bags), 2)?;
-    let r = map.laid_out(&scores, SPREAD);
+    let r = map.initial_responsibilities(&scores, SPREAD);
     let coordinate = |r: &[f64], axis: usize| -> f64 {
         r.iter().zip(&points[axis * count..][..count]).map(|(r, x)| r * x).sum()
     };
@@ -227,23 +233,23 @@ fn main() -> Fallible<()> {
     let mut row = Row::default();
     draws.iter().try_for_each(|draw| start(draw, &mut row))?;
     show("(start)", "grid", &row);
-    let zip = Law::Zip(Inflation::Document);
-    let laws = [
+    let zip = EmissionModel::Zip(Inflation::Document);
+    let emission_models = [
         ("zero-inflated Poisson", zip, false),
-        ("zero-inflated Poisson, latent", Law::Zip(Inflation::Latent), false),
-        ("Poisson", Law::Poisson, false),
-        ("Poisson, length exposure", Law::Poisson, true),
-        ("Bernoulli", Law::Bernoulli, false),
-        ("multinomial", Law::Multinomial, false),
-        ("Gaussian", Law::Gaussian, false),
+        ("zero-inflated Poisson, latent", EmissionModel::Zip(Inflation::Latent), false),
+        ("Poisson", EmissionModel::Poisson, false),
+        ("Poisson, length exposure", EmissionModel::Poisson, true),
+        ("Bernoulli", EmissionModel::Bernoulli, false),
+        ("multinomial", EmissionModel::Multinomial, false),
+        ("Gaussian", EmissionModel::Gaussian, false),
     ];
-    for (name, law, exposed) in laws {
+    for (name, emission_model, exposed) in emission_models {
         for latent in Latent::ALL {
-            if latent == Latent::RandomSinh && law != zip {
+            if latent == Latent::RandomSinh && emission_model != zip {
                 continue;
             }
             let mut row = Row::default();
-            draws.iter().try_for_each(|draw| fit(draw, law, latent, exposed, &mut row))?;
+            draws.iter().try_for_each(|draw| fit(draw, emission_model, latent, exposed, &mut row))?;
             show(name, latent.name(), &row);
         }
     }

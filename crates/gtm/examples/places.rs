@@ -8,10 +8,10 @@
 use std::{env, error::Error, fs, io::Read, time::Instant};
 
 use countgrid_counts::Dense;
-use countgrid_em::{EmOptions, End, Fit, FitError, Learn, Outcome, unobserved};
+use countgrid_em::{EmOptions, End, Fit, FitError, Learn, Outcome, no_observer};
 use countgrid_gtm::{
-    Basis, Documents, Gtm, GtmError, Law, Learner, Options, Priors, Reals, Shape, Source, Statistics,
-    grid_points,
+    Basis, Documents, EmissionModel, Gtm, GtmError, Learner, Options, Priors, Reals, Shape, Source,
+    Statistics, grid_points,
 };
 use countgrid_math::AlignedVec;
 
@@ -30,16 +30,17 @@ fn fit<D: Source<f64>>(mut map: Gtm<f64, AlignedVec<f64>>, rows: &D, iterations:
 where
     Map: Fit<D, Statistics = Sums> + Learn<Error = GtmError>,
 {
-    map.begin_with(rows, 0.1)?;
+    map.initialise_from(rows, 0.1)?;
     let mut statistics = Statistics::allocate(*map.shape())?;
     let mut learner = Map::allocate(map, Options::default())?;
     let plan = EmOptions { iterations, tolerance: 0.0 }.check()?;
     let (wall, processor) = (Instant::now(), processor_seconds());
     let outcome: Result<Outcome, FitError<GtmError>> =
-        plan.fit(&mut learner, rows, &mut statistics, unobserved);
+        plan.fit(&mut learner, rows, &mut statistics, no_observer);
     let outcome = outcome?;
-    let used =
-        processor_seconds().zip(processor).map_or(wall.elapsed().as_secs_f64(), |(end, begin)| end - begin);
+    let used = processor_seconds()
+        .zip(processor)
+        .map_or(wall.elapsed().as_secs_f64(), |(end, initialise)| end - initialise);
     assert_eq!(outcome.end, End::Limit);
     eprintln!(
         "{{\"seconds\": {}, \"iterations\": {}, \"free_energy\": {}}}",
@@ -50,10 +51,10 @@ where
 
 fn main() -> Fallible<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let [law, side, centres, iterations] = &arguments[..] else {
+    let [emission_model, side, centres, iterations] = &arguments[..] else {
         return Err("places LAW SIDE CENTRES ITERATIONS < rows".into());
     };
-    let law = Law::from_name(law).ok_or("no such law")?;
+    let emission_model = EmissionModel::from_name(emission_model).ok_or("no such law")?;
     let (side, centres, iterations): (usize, usize, usize) =
         (side.parse()?, centres.parse()?, iterations.parse()?);
     let mut text = String::new();
@@ -67,12 +68,12 @@ fn main() -> Fallible<()> {
     let basis = Basis::rbf(&middles, 2, 2.0 / (centres.max(2) - 1) as f64)?;
     let mut phi = vec![0.0; basis.columns() * side * side];
     basis.table(&points, &mut phi)?;
-    let shape = Shape::new(law, side * side, 2, basis.columns(), width)?;
+    let shape = Shape::new(emission_model, side * side, 2, basis.columns(), width)?;
     let map = Gtm::allocate(shape, &points, &phi, Priors::default())?;
     let reals = Reals::new(width, &values)?;
     let (mut q, mut place) = (vec![0.0; side * side], [0.0; 2]);
     let mut show = |learner: &Map, n: usize| -> Fallible<()> {
-        if law == Law::Gaussian {
+        if emission_model == EmissionModel::Gaussian {
             learner.emissions().posterior_of(&reals, n, &mut q, &mut [])?;
         } else {
             learner.emissions().posterior(&Dense::new(width, &values)?, n, &mut q, &mut [])?;
@@ -81,7 +82,7 @@ fn main() -> Fallible<()> {
         println!("{} {}", place[0], place[1]);
         Ok(())
     };
-    let learner = if law == Law::Gaussian {
+    let learner = if emission_model == EmissionModel::Gaussian {
         fit(map, &reals, iterations)?
     } else {
         fit(map, &Documents::new(Dense::new(width, &values)?), iterations)?

@@ -5,11 +5,11 @@ use countgrid_em::{Table, Tables, TablesExt, TablesMut, TablesMutExt};
 use countgrid_math::{Kernel, Real, axpy, dispatch, dot, exp, ln, scale, softmax, softplus};
 
 use crate::{
-    Documents, Gtm, GtmError, Inflation, Law, Shape, Source, Space,
+    Documents, EmissionModel, Gtm, GtmError, Inflation, Shape, Source, Space,
     basis::wrapped,
+    emission_model::{base, highest_ln_rate},
     error::{long_enough, same_length},
     general::{Cells, add_zeros},
-    law::{base, highest_ln_rate},
 };
 
 /// All that inference needs of a map, `[feature][point]`: also a constant table in flash. No linear algebra.
@@ -32,9 +32,9 @@ use crate::{
 ///
 /// ```
 /// use countgrid_counts::Bag;
-/// use countgrid_gtm::{Emissions, Law, Shape};
+/// use countgrid_gtm::{Emissions, EmissionModel, Shape};
 ///
-/// let shape = Shape::new(Law::Poisson, 2, 1, 1, 2)?;
+/// let shape = Shape::new(EmissionModel::Poisson, 2, 1, 1, 2)?;
 /// // points, ln α, -Σ λ, β, reference, ln λ of the first feature, of the second.
 /// static FLASH: [f32; 12] = [-1., 1., -0.7, -0.7, -2., -2., 1., 0., 0.64, -0.7, -2.3, 0.4];
 /// let map = Emissions::new(shape, FLASH.as_slice())?;
@@ -73,7 +73,7 @@ impl<T: Real, S: AsRef<[T]>> Emissions<T, S> {
         Ok(Self { shape, layout: shape.emissions_layout(), storage, scalar: PhantomData })
     }
 
-    /// The sizes and the law.
+    /// The sizes and the emission model.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -87,11 +87,11 @@ impl<T: Real, S: AsRef<[T]>> Emissions<T, S> {
     /// The exposure of a document: what is known, or its length over the reference, or 1.
     pub(crate) fn exposure<D: Source<T>>(&self, documents: &D, n: usize) -> Result<T, GtmError> {
         if let Some(exposure) = documents.known_exposure(n) {
-            return match self.shape.law() {
-                Law::Poisson => Ok(exposure),
-                Law::Zip(_) if self.shape.is_general() => Ok(exposure),
-                Law::Zip(_) => Err(GtmError::NeedsGeneral),
-                _ => Err(GtmError::Law { what: "exposure" }),
+            return match self.shape.emission_model() {
+                EmissionModel::Poisson => Ok(exposure),
+                EmissionModel::Zip(_) if self.shape.is_general() => Ok(exposure),
+                EmissionModel::Zip(_) => Err(GtmError::NeedsGeneral),
+                _ => Err(GtmError::EmissionModel { what: "exposure" }),
             };
         }
         let reference = self.one("reference");
@@ -146,7 +146,7 @@ impl<T: Real, S: AsRef<[T]>> Emissions<T, S> {
                 }
             }
         }
-        Ok(base(shape.law(), shape.features(), self.one("precision"), exposure, values))
+        Ok(base(shape.emission_model(), shape.features(), self.one("precision"), exposure, values))
     }
 
     pub(crate) fn check_width<D: Source<T>>(&self, documents: &D) -> Result<(), GtmError> {
@@ -154,13 +154,13 @@ impl<T: Real, S: AsRef<[T]>> Emissions<T, S> {
         if expected != found {
             return Err(GtmError::Features { expected, found });
         }
-        if D::SIGNED && self.shape.law() != Law::Gaussian {
-            return Err(GtmError::Law { what: "values below 0" });
+        if D::SIGNED && self.shape.emission_model() != EmissionModel::Gaussian {
+            return Err(GtmError::EmissionModel { what: "values below 0" });
         }
         Ok(())
     }
 
-    fn place<D: Source<T>>(
+    fn infer<D: Source<T>>(
         &self,
         documents: &D,
         n: usize,
@@ -194,7 +194,7 @@ impl<T: Real, S: AsRef<[T]>> Emissions<T, S> {
         joint: &mut [T],
         scratch: &mut [T],
     ) -> Result<(), GtmError> {
-        let base = T::from_f64(self.place(documents, n, joint, scratch)?);
+        let base = T::from_f64(self.infer(documents, n, joint, scratch)?);
         joint.iter_mut().for_each(|joint| *joint += base);
         Ok(())
     }
@@ -219,7 +219,7 @@ impl<T: Real, S: AsRef<[T]>> Emissions<T, S> {
     ///
     /// # Errors
     /// [`GtmError::Features`], [`GtmError::NoSuchDocument`], [`GtmError::Length`], [`GtmError::NoSuchProfile`],
-    /// [`GtmError::NeedsGeneral`], [`GtmError::Law`], [`GtmError::Overflow`].
+    /// [`GtmError::NeedsGeneral`], [`GtmError::EmissionModel`], [`GtmError::Overflow`].
     pub fn posterior_of<D: Source<T>>(
         &self,
         documents: &D,
@@ -227,7 +227,7 @@ impl<T: Real, S: AsRef<[T]>> Emissions<T, S> {
         q: &mut [T],
         scratch: &mut [T],
     ) -> Result<T, GtmError> {
-        let base = self.place(documents, n, q, scratch)?;
+        let base = self.infer(documents, n, q, scratch)?;
         Ok(T::from_f64(softmax(q).to_f64() + base))
     }
 
@@ -283,7 +283,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Emissions<T, S> {
     ///
     /// # Errors
     /// [`GtmError::Length`] unless `storage` has [`Shape::emissions_len`] elements.
-    pub fn of<R: AsRef<[T]>>(map: &Gtm<T, R>, storage: S) -> Result<Self, GtmError> {
+    pub fn from_map<R: AsRef<[T]>>(map: &Gtm<T, R>, storage: S) -> Result<Self, GtmError> {
         let mut emissions = Self::unchecked(*map.shape(), storage)?;
         emissions.refresh(map);
         Ok(emissions)
@@ -299,7 +299,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Emissions<T, S> {
         for name in ["points", "precision", "reference"] {
             self.part_mut(name).copy_from_slice(map.part(name));
         }
-        if shape.law() == Law::Zip(Inflation::Document) && shape.is_general() {
+        if shape.emission_model() == EmissionModel::Zip(Inflation::Document) && shape.is_general() {
             self.part_mut("profiles").copy_from_slice(map.part("profiles"));
         }
         let mut buffers = self.storage.as_mut();
@@ -331,10 +331,12 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Emissions<T, S> {
             let gamma = map.part("inflation").chunks_exact(gamma_width.max(1)).nth(j).unwrap_or_default();
             let slope = slope.chunks_exact_mut(width).nth(j).unwrap_or_default();
             let step = step.chunks_exact_mut(width).nth(j).unwrap_or_default();
-            let (eta_width, latent) =
-                (inflation.len() / shape.features(), shape.law() == Law::Zip(Inflation::Latent));
+            let (eta_width, latent) = (
+                inflation.len() / shape.features(),
+                shape.emission_model() == EmissionModel::Zip(Inflation::Latent),
+            );
             let eta = inflation.chunks_exact_mut(eta_width.max(1)).nth(j).unwrap_or_default();
-            let f = if shape.law() == Law::Bernoulli { &mut *step } else { &mut *slope };
+            let f = if shape.emission_model() == EmissionModel::Bernoulli { &mut *step } else { &mut *slope };
             combine(weights, map.part("basis"), f);
             if shape.is_general() {
                 if latent {
@@ -351,15 +353,22 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Emissions<T, S> {
             }
             if latent {
                 combine(gamma, map.part("basis"), step);
-            } else if shape.law().is_zip() {
+            } else if shape.emission_model().is_zip() {
                 step.fill(gamma.first().copied().unwrap_or_default());
                 let intercept = map.part("profiles").first().copied().unwrap_or(T::one());
                 scale(intercept, step);
             }
-            dispatch(Lines { law: shape.law(), precision, slope, step, zeros, lost: log_mixing });
+            dispatch(Lines {
+                emission_model: shape.emission_model(),
+                precision,
+                slope,
+                step,
+                zeros,
+                lost: log_mixing,
+            });
         }
         zeros.iter_mut().zip(&*log_mixing).for_each(|(sum, &lost)| *sum += lost);
-        if shape.law() == Law::Multinomial {
+        if shape.emission_model() == EmissionModel::Multinomial {
             normalise(slope, zeros, log_mixing);
         }
         for (log, &mixing) in log_mixing.iter_mut().zip(map.mixing()) {
@@ -376,10 +385,11 @@ pub(crate) fn combine<T: Real>(weights: &[T], basis: &[T], row: &mut [T]) {
     }
 }
 
-/// One feature's [`Line`](countgrid_counts::Line)s at all points, as the laws of `countgrid-counts` have them: `f` in
-/// `slope` (of Bernoulli maps in `step`) and `η` in `step` become slope and step, and each zero is added up.
+/// One feature's [`Line`](countgrid_counts::Line)s at all points, as the distributions of `countgrid-counts` have
+/// them: `f` in `slope` (of Bernoulli maps in `step`) and `η` in `step` become slope and step, and each zero is added
+/// up.
 struct Lines<'a, T> {
-    law: Law,
+    emission_model: EmissionModel,
     precision: T,
     slope: &'a mut [T],
     step: &'a mut [T],
@@ -392,11 +402,11 @@ impl<T: Real> Kernel for Lines<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { law, precision, slope, step, zeros, lost } = self;
+        let Self { emission_model, precision, slope, step, zeros, lost } = self;
         let sums = zeros.iter_mut().zip(lost);
         let highest = highest_ln_rate::<T>();
-        match law {
-            Law::Zip(_) => {
+        match emission_model {
+            EmissionModel::Zip(_) => {
                 for (((sum, lost), slope), step) in sums.zip(slope).zip(step) {
                     let (f, eta) = (slope.min(highest), *step);
                     let rate = exp(f);
@@ -405,18 +415,18 @@ impl<T: Real> Kernel for Lines<'_, T> {
                     add_exactly(zero, sum, lost);
                 }
             }
-            Law::Poisson => {
+            EmissionModel::Poisson => {
                 for ((sum, lost), slope) in sums.zip(slope) {
                     *slope = slope.min(highest);
                     add_exactly(-exp(*slope), sum, lost);
                 }
             }
-            Law::Bernoulli => {
+            EmissionModel::Bernoulli => {
                 for ((sum, lost), step) in sums.zip(step) {
                     add_exactly(-softplus(*step), sum, lost);
                 }
             }
-            Law::Gaussian => {
+            EmissionModel::Gaussian => {
                 let (half, ln_precision) = (T::from_f64(0.5), ln(precision));
                 for ((sum, lost), slope) in sums.zip(slope) {
                     let f = *slope;
@@ -424,7 +434,7 @@ impl<T: Real> Kernel for Lines<'_, T> {
                     add_exactly(half * (ln_precision - *slope * f), sum, lost);
                 }
             }
-            Law::Multinomial => {}
+            EmissionModel::Multinomial => {}
         }
     }
 }
@@ -467,7 +477,7 @@ impl<T: Real> Emissions<T, countgrid_math::AlignedVec<T>> {
     /// # Errors
     /// [`GtmError::TooLarge`] if the allocator refuses.
     pub fn allocate<R: AsRef<[T]>>(map: &Gtm<T, R>) -> Result<Self, GtmError> {
-        Self::of(map, crate::map::allocate(map.shape(), map.shape().emissions_len())?)
+        Self::from_map(map, crate::map::allocate(map.shape(), map.shape().emissions_len())?)
     }
 }
 

@@ -17,8 +17,9 @@ pub enum GtmError {
     Range { table: &'static str, row: usize, column: usize },
     /// A setting out of its range.
     Setting { name: &'static str },
-    /// What the law of the map has no use for: inflation covariates without inflation, exposure without a rate.
-    Law { what: &'static str },
+    /// What the emission model of the map has no use for: inflation covariates without inflation, exposure without a
+    /// rate.
+    EmissionModel { what: &'static str },
     /// Exposures, or covariates of documents, on the path that has none: see `Shape::general`.
     NeedsGeneral,
     /// Documents over another number of features.
@@ -52,7 +53,7 @@ impl fmt::Display for GtmError {
                 write!(f, "`{table}` is out of range at row {row}, column {column}")
             }
             Self::Setting { name } => write!(f, "the setting `{name}` is out of range"),
-            Self::Law { what } => write!(f, "the law of this map has no {what}"),
+            Self::EmissionModel { what } => write!(f, "the law of this map has no {what}"),
             Self::NeedsGeneral => {
                 f.write_str("exposures and covariates of zero-inflated counts need the general path")
             }

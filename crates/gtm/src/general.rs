@@ -3,7 +3,7 @@
 use countgrid_counts::Zip;
 use countgrid_math::{Kernel, Real, axpy, dispatch, sigmoid, softplus, sum};
 
-use crate::{Emissions, Inflation, Law};
+use crate::{EmissionModel, Emissions, Inflation};
 
 /// What is known of every cell of one document.
 pub(crate) struct Cells<'a, T> {
@@ -25,7 +25,7 @@ impl<'a, T: Real> Cells<'a, T> {
     ) -> Self {
         let shape = map.shape();
         let points = shape.points();
-        let latent = shape.law() == Law::Zip(Inflation::Latent);
+        let latent = shape.emission_model() == EmissionModel::Zip(Inflation::Latent);
         let etas: &[T] = if latent {
             map.part("inflation")
         } else {

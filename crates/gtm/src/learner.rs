@@ -33,10 +33,10 @@ impl Default for Options {
 ///
 /// ```
 /// use countgrid_counts::Dense;
-/// use countgrid_em::{EmOptions, unobserved};
-/// use countgrid_gtm::{Basis, Gtm, Inflation, Law, Learner, Options, Priors, Shape, Statistics, grid_points};
+/// use countgrid_em::{EmOptions, no_observer};
+/// use countgrid_gtm::{Basis, Gtm, Inflation, EmissionModel, Learner, Options, Priors, Shape, Statistics, grid_points};
 ///
-/// let shape = Shape::new(Law::Zip(Inflation::Document), 9, 2, 5, 3)?;
+/// let shape = Shape::new(EmissionModel::Zip(Inflation::Document), 9, 2, 5, 3)?;
 /// let (mut points, mut centres, mut phi) = ([0.0_f64; 18], [0.0; 8], [0.0; 45]);
 /// grid_points(3, 3, &mut points)?;
 /// grid_points(2, 2, &mut centres)?;
@@ -44,11 +44,11 @@ impl Default for Options {
 /// let counts = [4_u8, 0, 1, 5, 1, 0, 0, 3, 3, 0, 6, 2];
 /// let bags = Dense::new(3, &counts)?;
 /// let mut map = Gtm::allocate(shape, &points, &phi, Priors::default())?;
-/// map.begin(&bags, 0.5)?;
+/// map.initialise(&bags, 0.5)?;
 /// let mut learner = Learner::allocate(map, Options::default())?;
 /// let mut statistics = Statistics::allocate(shape)?;
 /// let plan = EmOptions::default().check()?;
-/// let outcome = plan.fit(&mut learner, &bags, &mut statistics, unobserved)?;
+/// let outcome = plan.fit(&mut learner, &bags, &mut statistics, no_observer)?;
 /// assert!(outcome.free_energy < 20.0);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
@@ -70,7 +70,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, W: AsMut<[f64]>> Learner<T, S, W> {
         if options.newton_steps == 0 {
             return Err(GtmError::Setting { name: "newton_steps" });
         }
-        let emissions = Emissions::of(&map, emissions)?;
+        let emissions = Emissions::from_map(&map, emissions)?;
         Ok(Self { map, emissions, options, beta: T::one(), workspace: core::marker::PhantomData })
     }
     /// The parameters.
@@ -203,7 +203,7 @@ where
     /// As for bags alone.
     ///
     /// # Errors
-    /// Also [`GtmError::NeedsGeneral`] and [`GtmError::Law`].
+    /// Also [`GtmError::NeedsGeneral`] and [`GtmError::EmissionModel`].
     fn expectation(
         &self,
         documents: &Documents<'_, B, T>,
@@ -222,7 +222,7 @@ where
     /// As for bags.
     ///
     /// # Errors
-    /// Also [`GtmError::Law`] unless the map is Gaussian.
+    /// Also [`GtmError::EmissionModel`] unless the map is Gaussian.
     fn expectation(&self, rows: &Reals<'_, T>, statistics: &mut Self::Statistics) -> Result<f64, GtmError> {
         self.step(rows, statistics)
     }
@@ -239,7 +239,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, W: AsMut<[f64]>> Learn for Learner<T, 
     /// [`GtmError::ShapeMismatch`].
     /// # Source
     /// Lambert 1992 for the regression of zero-inflated counts; Alvarez-Medina & Hidalgo-Silva, Sec. 3, whose Eqs. 8 and 9
-    /// have other weights, of a truncated law, and a diagonal Hessian: they do not raise the likelihood.
+    /// have other weights, of a truncated distribution, and a diagonal Hessian: they do not raise the likelihood.
     fn maximization(&mut self, statistics: &mut Self::Statistics) -> Result<(), GtmError> {
         self.same_shape(statistics.shape())?;
         if !(statistics.documents() > T::zero()) {

@@ -1,16 +1,16 @@
-//! Generative topographic maps: documents as points of a plane whose places are laws of counts.
+//! Generative topographic maps: documents as points of a plane whose places are distributions of counts.
 //!
 //! A map has `K` latent points, here the nodes of a grid; over them the natural parameters of every feature are smooth,
 //! `f = Φ W` with a few basis functions `Φ`. A document belongs to one point and its counts are independent given that
-//! point: zero-inflated Poisson, Poisson, Bernoulli, multinomial or Gaussian ([`Law`]). Fitting is expectation
-//! maximisation with damped Newton steps for the columns of `W`; a document is then shown at the mean, or at the mode, of
-//! its posterior over points.
+//! point: zero-inflated Poisson, Poisson, Bernoulli, multinomial or Gaussian ([`EmissionModel`]). Fitting is
+//! expectation maximisation with damped Newton steps for the columns of `W`; a document is then shown at the mean, or
+//! at the mode, of its posterior over points.
 //!
 //! [`Learner`] shows a fit, [`Emissions`] how documents are placed by constant tables.
 //!
 //! | type | what it is |
 //! |---|---|
-//! | [`Shape`], [`Law`] | sizes, and what a count is given a point |
+//! | [`Shape`], [`EmissionModel`] | sizes, and what a count is given a point |
 //! | [`Basis`], [`grid_points`], [`torus_points`], [`gaussian_points`] | the latent space |
 //! | [`Gtm`] | the parameters, with [`Priors`] |
 //! | [`Emissions`] | what inference needs of them, also from flash |
@@ -51,10 +51,10 @@ extern crate std;
 
 mod basis;
 mod documents;
+mod emission_model;
 mod emissions;
 mod error;
 mod general;
-mod law;
 mod learner;
 mod magnification;
 mod map;
@@ -76,6 +76,6 @@ pub use crate::{
     learner::{Learner, Options},
     magnification::magnification_scratch_len,
     map::{Gtm, Priors},
-    shape::{Inflation, Law, Shape, Space},
+    shape::{EmissionModel, Inflation, Shape, Space},
     statistics::Statistics,
 };

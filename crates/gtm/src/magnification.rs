@@ -3,9 +3,9 @@
 use countgrid_math::Real;
 
 use crate::{
-    Basis, Gtm, GtmError, Inflation, Law, Shape,
+    Basis, EmissionModel, Gtm, GtmError, Inflation, Shape,
+    emission_model::information,
     error::{long_enough, same_length},
-    law::information,
     newton::factorize,
 };
 
@@ -28,8 +28,8 @@ impl<T: Real, S: AsRef<[T]>> Gtm<T, S> {
     /// # Errors
     /// [`GtmError::Length`]; [`GtmError::Setting`] where rates are not finite.
     /// # Source
-    /// Bishop, Svensén & Williams, Magnification factors for the GTM algorithm, 1997; with the information of the law
-    /// as in Kabán & Girolami 2001.
+    /// Bishop, Svensén & Williams, Magnification factors for the GTM algorithm, 1997; with the information of the
+    /// emission model as in Kabán & Girolami 2001.
     pub fn magnification(&self, row: &[T], gradients: &[T], scratch: &mut [f64]) -> Result<f64, GtmError> {
         let (shape, axes) = (*self.shape(), self.shape().axes());
         same_length("row", shape.columns(), row.len())?;
@@ -51,16 +51,16 @@ impl<T: Real, S: AsRef<[T]>> Gtm<T, S> {
         for (j, w) in weights().enumerate() {
             let f = product(w, row);
             let gamma = self.part("inflation").chunks_exact(width).nth(j).unwrap_or_default();
-            let eta = match shape.law() {
-                Law::Zip(Inflation::Latent) => product(gamma, row),
+            let eta = match shape.emission_model() {
+                EmissionModel::Zip(Inflation::Latent) => product(gamma, row),
                 _ => gamma
                     .iter()
                     .zip(self.part("profiles").iter().step_by(shape.profiles()))
                     .fold(0.0, |sum, (&gamma, &g)| sum + gamma.to_f64() * g.to_f64()),
             };
-            let weight = match shape.law() {
-                Law::Multinomial => countgrid_math::exp(f - highest),
-                law => information(law, f, eta, self.precision().to_f64())
+            let weight = match shape.emission_model() {
+                EmissionModel::Multinomial => countgrid_math::exp(f - highest),
+                emission_model => information(emission_model, f, eta, self.precision().to_f64())
                     .map_err(|_| GtmError::Setting { name: "rates" })?,
             };
             total += weight;
@@ -73,7 +73,7 @@ impl<T: Real, S: AsRef<[T]>> Gtm<T, S> {
                 row.iter_mut().zip(&*slopes).for_each(|(g, &other)| *g += weight * slope * other);
             }
         }
-        if shape.law() == Law::Multinomial {
+        if shape.emission_model() == EmissionModel::Multinomial {
             for (a, row) in metric.chunks_exact_mut(axes).enumerate() {
                 let mean = means.get(a).copied().unwrap_or_default() / total;
                 for (g, &other) in row.iter_mut().zip(&*means) {

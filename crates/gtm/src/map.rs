@@ -3,7 +3,7 @@ use core::marker::PhantomData;
 use countgrid_em::{Table, Tables, TablesExt, TablesMut, TablesMutExt};
 use countgrid_math::Real;
 
-use crate::{GtmError, Inflation, Law, Shape, error::same_length};
+use crate::{EmissionModel, GtmError, Inflation, Shape, error::same_length};
 
 /// Ridge: independent Gaussian priors of the weights. Precisions are at least 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,9 +43,9 @@ impl Default for Priors {
 ///
 /// ```
 /// use countgrid_em::TablesExt;
-/// use countgrid_gtm::{Basis, Gtm, Inflation, Law, Priors, Shape, grid_points};
+/// use countgrid_gtm::{Basis, Gtm, Inflation, EmissionModel, Priors, Shape, grid_points};
 ///
-/// let shape = Shape::new(Law::Zip(Inflation::Document), 9, 2, 5, 3)?;
+/// let shape = Shape::new(EmissionModel::Zip(Inflation::Document), 9, 2, 5, 3)?;
 /// let (mut points, mut centres, mut phi) = ([0.0; 18], [0.0; 8], [0.0; 45]);
 /// grid_points(3, 3, &mut points)?;
 /// grid_points(2, 2, &mut centres)?;
@@ -112,7 +112,7 @@ impl<T: Real, S: AsRef<[T]>> Gtm<T, S> {
         }
     }
 
-    /// The sizes and the law.
+    /// The sizes and the emission model.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -157,7 +157,7 @@ impl<T: Real, S: AsRef<[T]>> Gtm<T, S> {
 
 impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gtm<T, S> {
     /// A map in the given storage, whatever that holds: weights 0, inflation at its prior mean, equal mixing
-    /// weights. `points` `[axis][point]`, `basis` `[column][point]`. A start for `Gtm::begin`: being symmetric,
+    /// weights. `points` `[axis][point]`, `basis` `[column][point]`. A start for `Gtm::initialise`: being symmetric,
     /// it is a fixed point of the fit.
     ///
     /// # Errors
@@ -183,7 +183,11 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gtm<T, S> {
         }
         let width = shape.inflation_columns();
         // The intercept comes first among covariates and last among basis functions.
-        let intercept = if shape.law() == Law::Zip(Inflation::Latent) { width.saturating_sub(1) } else { 0 };
+        let intercept = if shape.emission_model() == EmissionModel::Zip(Inflation::Latent) {
+            width.saturating_sub(1)
+        } else {
+            0
+        };
         let (precision, mean) = map.part_mut("inflation_prior").split_at_mut(width);
         precision.fill(T::from_f64(priors.inflation));
         if let Some(mean) = mean.get_mut(intercept) {
@@ -203,10 +207,10 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gtm<T, S> {
     /// Sets the rows of inflation covariates, `[covariate][profile]`.
     ///
     /// # Errors
-    /// [`GtmError::Law`], [`GtmError::Length`], [`GtmError::NotFinite`].
+    /// [`GtmError::EmissionModel`], [`GtmError::Length`], [`GtmError::NotFinite`].
     pub fn set_profiles(&mut self, profiles: &[T]) -> Result<(), GtmError> {
-        if self.shape.law() != Law::Zip(Inflation::Document) {
-            return Err(GtmError::Law { what: "covariates of documents" });
+        if self.shape.emission_model() != EmissionModel::Zip(Inflation::Document) {
+            return Err(GtmError::EmissionModel { what: "covariates of documents" });
         }
         same_length("profiles", self.part("profiles").len(), profiles.len())?;
         if let Some(at) = profiles.iter().position(|x| !x.is_finite()) {
@@ -221,17 +225,18 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gtm<T, S> {
     /// A document of less than one token counts as one of one. 0 turns it off.
     ///
     /// # Errors
-    /// [`GtmError::Law`] if the law has no rate, [`GtmError::NeedsGeneral`], [`GtmError::Setting`].
+    /// [`GtmError::EmissionModel`] if the emission model has no rate, [`GtmError::NeedsGeneral`],
+    /// [`GtmError::Setting`].
     pub fn set_reference(&mut self, reference: T) -> Result<(), GtmError> {
-        match self.shape.law() {
+        match self.shape.emission_model() {
             _ if !(reference >= T::zero() && reference.is_finite()) => {
                 return Err(GtmError::Setting { name: "reference" });
             }
-            Law::Zip(_) if reference > T::zero() && !self.shape.is_general() => {
+            EmissionModel::Zip(_) if reference > T::zero() && !self.shape.is_general() => {
                 return Err(GtmError::NeedsGeneral);
             }
-            Law::Zip(_) | Law::Poisson => {}
-            _ => return Err(GtmError::Law { what: "exposure" }),
+            EmissionModel::Zip(_) | EmissionModel::Poisson => {}
+            _ => return Err(GtmError::EmissionModel { what: "exposure" }),
         }
         self.part_mut("reference").fill(reference);
         Ok(())

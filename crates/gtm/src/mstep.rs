@@ -3,7 +3,7 @@
 use countgrid_math::{Kernel, Real, dispatch, exp, ln, sigmoid};
 
 use crate::{
-    Gtm, Inflation, Law, Options,
+    EmissionModel, Gtm, Inflation, Options,
     emissions::combine,
     newton::{Design, Gram, Ridge, Scratch, Target, back_substitute, factorize, maximize},
     shape::ROWS,
@@ -56,9 +56,9 @@ pub(crate) fn update<T: Real, S: AsRef<[T]> + AsMut<[T]>>(
     workspace: &mut [f64],
 ) {
     let room = Room::new(map, workspace);
-    match map.shape().law() {
-        Law::Gaussian => gaussian(map, sums, options, room),
-        Law::Multinomial => multinomial(map, sums, options, room),
+    match map.shape().emission_model() {
+        EmissionModel::Gaussian => gaussian(map, sums, options, room),
+        EmissionModel::Multinomial => multinomial(map, sums, options, room),
         _ => columns(map, sums, options, room),
     }
     if options.learn_mixing {
@@ -111,7 +111,7 @@ fn columns<T: Real, S: AsRef<[T]> + AsMut<[T]>>(
     let [first, second, third, fourth, mut lines @ ..] = rows;
     let shape = *map.shape();
     let (points, columns, width) = (shape.points(), shape.columns(), shape.inflation_columns());
-    let latent = shape.law() == Law::Zip(Inflation::Latent);
+    let latent = shape.emission_model() == EmissionModel::Zip(Inflation::Latent);
     let (w, gamma) = (&mut weights[..columns], &mut gamma[..width]);
     let steps = options.newton_steps;
     for j in 0..shape.features() {
@@ -121,7 +121,7 @@ fn columns<T: Real, S: AsRef<[T]> + AsMut<[T]>>(
         let on_points = Design { table: basis, rows: points };
         let (mut first, mut second) = (&mut first[..points], &mut second[..points]);
         let mut trials = scratch(&mut lines, hessian, step, points, columns);
-        if shape.law() == Law::Bernoulli {
+        if shape.emission_model() == EmissionModel::Bernoulli {
             read(first, present);
             read(second, sums.documents);
             let target = Target::Trials { s: first, n: second };
@@ -133,7 +133,7 @@ fn columns<T: Real, S: AsRef<[T]> + AsMut<[T]>>(
         // The inflated share of each point, or of each profile: successes of the second regression.
         let inflated = if latent || !shape.is_general() { points } else { shape.profiles() };
         let (third, fourth) = (&mut third[..inflated], &mut fourth[..shape.rows()]);
-        match (shape.law().is_zip(), shape.is_general()) {
+        match (shape.emission_model().is_zip(), shape.is_general()) {
             (false, _) => read(second, sums.exposure),
             (true, true) => {
                 read(second, present);
@@ -162,7 +162,7 @@ fn columns<T: Real, S: AsRef<[T]> + AsMut<[T]>>(
         let ridge = Ridge { precision: map.part("weight_precision"), mean: &[] };
         maximize(on_points, target, ridge, steps, w, &mut trials);
         write(row_mut(map.part_mut("weights"), j, columns), w);
-        if !shape.law().is_zip() {
+        if !shape.emission_model().is_zip() {
             continue;
         }
         let (precision, mean) = map.inflation_prior();

@@ -4,7 +4,7 @@ use crate::GtmError;
 
 /// What a count of a document is, given a latent point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Law {
+pub enum EmissionModel {
     /// Zero-inflated Poisson: with probability `p` a count is forced to 0, otherwise its rate is `λ`.
     Zip(Inflation),
     /// Poisson.
@@ -27,7 +27,7 @@ pub enum Inflation {
     Latent,
 }
 
-impl Law {
+impl EmissionModel {
     /// All of them, the most usual first.
     pub const ALL: [Self; 6] = [
         Self::Zip(Inflation::Document),
@@ -48,9 +48,9 @@ impl Law {
             Self::Gaussian => "gaussian",
         }
     }
-    /// The law of that name.
+    /// The emission model of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|law| law.name() == name)
+        Self::ALL.into_iter().find(|emission_model| emission_model.name() == name)
     }
     pub(crate) const fn is_zip(self) -> bool {
         matches!(self, Self::Zip(_))
@@ -68,17 +68,17 @@ pub enum Space {
 }
 
 /// The sizes of a map: `K` latent points in `L` dimensions, `M` basis functions (the constant among them), `D`
-/// features; and the law of its counts.
+/// features; and the emission model of its counts.
 ///
 /// ```
-/// use countgrid_gtm::{Law, Inflation, Shape};
-/// let shape = Shape::new(Law::Zip(Inflation::Document), 18 * 15, 2, 26, 329)?;
+/// use countgrid_gtm::{EmissionModel, Inflation, Shape};
+/// let shape = Shape::new(EmissionModel::Zip(Inflation::Document), 18 * 15, 2, 26, 329)?;
 /// assert_eq!(shape.points(), 270);
 /// # Ok::<(), countgrid_gtm::GtmError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
-    law: Law,
+    emission_model: EmissionModel,
     space: Space,
     points: usize,
     axes: usize,
@@ -95,14 +95,14 @@ impl Shape {
     /// # Errors
     /// [`GtmError::Empty`], [`GtmError::TooLarge`].
     pub const fn new(
-        law: Law,
+        emission_model: EmissionModel,
         points: usize,
         axes: usize,
         columns: usize,
         features: usize,
     ) -> Result<Self, GtmError> {
         let shape = Self {
-            law,
+            emission_model,
             space: Space::Plane,
             points,
             axes,
@@ -125,20 +125,21 @@ impl Shape {
     /// `profiles` different rows of these. The costs are those of [`Shape::general`].
     ///
     /// # Errors
-    /// [`GtmError::Law`] unless the law is [`Law::Zip`] of [`Inflation::Document`]; as [`Shape::new`].
+    /// [`GtmError::EmissionModel`] unless the emission model is [`EmissionModel::Zip`] of [`Inflation::Document`]; as
+    /// [`Shape::new`].
     pub const fn with_profiles(self, profiles: usize, covariates: usize) -> Result<Self, GtmError> {
-        if !matches!(self.law, Law::Zip(Inflation::Document)) {
-            return Err(GtmError::Law { what: "covariates of documents" });
+        if !matches!(self.emission_model, EmissionModel::Zip(Inflation::Document)) {
+            return Err(GtmError::EmissionModel { what: "covariates of documents" });
         }
         Self { profiles, covariates, general: true, ..self }.check()
     }
 
     /// The path that takes exposures and covariates of zero-inflated counts, at a cost of `O(N K D)` exponentials
     /// an iteration where the other one has `O(K D)`. Without them both give the same results up to rounding.
-    /// Other laws have one path.
+    /// Other emission models have one path.
     #[must_use]
     pub const fn general(self) -> Self {
-        Self { general: self.law.is_zip(), ..self }
+        Self { general: self.emission_model.is_zip(), ..self }
     }
 
     const fn check(self) -> Result<Self, GtmError> {
@@ -175,9 +176,9 @@ impl Shape {
         }
     }
 
-    /// The law of a count.
-    pub const fn law(&self) -> Law {
-        self.law
+    /// The distribution of a count.
+    pub const fn emission_model(&self) -> EmissionModel {
+        self.emission_model
     }
     /// The latent space.
     pub const fn space(&self) -> Space {
@@ -214,9 +215,9 @@ impl Shape {
 
     /// Elements of a feature's row of inflation weights: `P`, `M` or none.
     pub(crate) const fn inflation_columns(&self) -> usize {
-        match self.law {
-            Law::Zip(Inflation::Document) => self.covariates,
-            Law::Zip(Inflation::Latent) => self.columns,
+        match self.emission_model {
+            EmissionModel::Zip(Inflation::Document) => self.covariates,
+            EmissionModel::Zip(Inflation::Latent) => self.columns,
             _ => 0,
         }
     }
@@ -226,7 +227,7 @@ impl Shape {
     }
 
     pub(crate) const fn map_layout(&self) -> [Table; 10] {
-        let document = matches!(self.law, Law::Zip(Inflation::Document));
+        let document = matches!(self.emission_model, EmissionModel::Zip(Inflation::Document));
         [
             Table::new("points", self.axes, self.points),
             Table::new("basis", self.columns, self.points),
@@ -242,8 +243,11 @@ impl Shape {
     }
 
     pub(crate) const fn emissions_layout(&self) -> [Table; 9] {
-        let (zip, document) = (self.law.is_zip(), matches!(self.law, Law::Zip(Inflation::Document)));
-        let bernoulli = matches!(self.law, Law::Bernoulli);
+        let (zip, document) = (
+            self.emission_model.is_zip(),
+            matches!(self.emission_model, EmissionModel::Zip(Inflation::Document)),
+        );
+        let bernoulli = matches!(self.emission_model, EmissionModel::Bernoulli);
         let eta = if document { self.covariates } else { self.points };
         [
             Table::new("points", self.axes, self.points),
@@ -259,8 +263,9 @@ impl Shape {
     }
 
     pub(crate) const fn sums_layout(&self) -> [Table; 7] {
-        let (zip, bernoulli) = (self.law.is_zip(), matches!(self.law, Law::Bernoulli));
-        let document = matches!(self.law, Law::Zip(Inflation::Document));
+        let (zip, bernoulli) =
+            (self.emission_model.is_zip(), matches!(self.emission_model, EmissionModel::Bernoulli));
+        let document = matches!(self.emission_model, EmissionModel::Zip(Inflation::Document));
         let trials = if document { self.profiles } else { self.points };
         [
             Table::new("counts", Self::some(self.features, !bernoulli), self.points),

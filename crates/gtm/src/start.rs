@@ -7,7 +7,7 @@ use countgrid_math::{Real, exp, ln, ln_1p, softmax, sqrt};
 use nalgebra::{DMatrix, SymmetricEigen};
 
 use crate::{
-    Documents, Gtm, GtmError, Inflation, Law, Source,
+    Documents, EmissionModel, Gtm, GtmError, Inflation, Source,
     newton::{Design, Gram, back_substitute, factorize},
 };
 
@@ -174,12 +174,12 @@ fn orthonormalise(vectors: &mut [f64], width: usize) {
 }
 
 impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gtm<T, S> {
-    /// [`Gtm::begin_with`] bags.
+    /// [`Gtm::initialise_from`] bags.
     ///
     /// # Errors
-    /// Those of [`Gtm::begin_with`].
-    pub fn begin<B: Bags>(&mut self, bags: &B, spread: f64) -> Result<(), GtmError> {
-        self.begin_with(&Documents::<_, T>::new(bags), spread)
+    /// Those of [`Gtm::initialise_from`].
+    pub fn initialise<B: Bags>(&mut self, bags: &B, spread: f64) -> Result<(), GtmError> {
+        self.initialise_from(&Documents::<_, T>::new(bags), spread)
     }
 
     /// The deterministic start: every document is put where its first principal components are, stretched over the
@@ -191,7 +191,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gtm<T, S> {
     /// do not go with the map.
     /// # Source
     /// Bishop, Svensén & Williams 1998 start on the principal plane; here the documents do, at Hellinger distances.
-    pub fn begin_with<D: Source<T>>(&mut self, documents: &D, spread: f64) -> Result<(), GtmError> {
+    pub fn initialise_from<D: Source<T>>(&mut self, documents: &D, spread: f64) -> Result<(), GtmError> {
         if !(spread > 0.0 && spread.is_finite()) {
             return Err(GtmError::Setting { name: "spread" });
         }
@@ -199,19 +199,19 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gtm<T, S> {
             let (expected, found) = (self.shape().features(), documents.width());
             return Err(GtmError::Features { expected, found });
         }
-        if D::SIGNED && self.shape().law() != Law::Gaussian {
-            return Err(GtmError::Law { what: "values below 0" });
+        if D::SIGNED && self.shape().emission_model() != EmissionModel::Gaussian {
+            return Err(GtmError::EmissionModel { what: "values below 0" });
         }
         let scores = principal_scores(documents, self.shape().axes())?;
-        let sums = Laid::new(self, documents, &scores, spread);
-        self.fit_to(&sums);
+        let sums = InitialSums::new(self, documents, &scores, spread);
+        self.fit_ridge(&sums);
         let points = self.shape().points();
         self.part_mut("mixing").fill(T::from_f64(1.0 / points as f64));
         self.check()
     }
 
     /// Responsibilities of documents with principal scores `scores` `[axis][document]`, `[document][point]`.
-    pub fn laid_out(&self, scores: &[f64], spread: f64) -> Vec<f64> {
+    pub fn initial_responsibilities(&self, scores: &[f64], spread: f64) -> Vec<f64> {
         let (points, axes) = (self.shape().points(), self.shape().axes());
         let n = scores.len() / axes;
         let planes: Vec<Vec<f64>> = self
@@ -237,7 +237,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gtm<T, S> {
 
     /// Parameters from sums: log rates (or logits, or means) of every point, smoothed, by ridge least squares on the
     /// basis.
-    fn fit_to(&mut self, sums: &Laid) {
+    fn fit_ridge(&mut self, sums: &InitialSums) {
         let (shape, points, columns) = (*self.shape(), self.shape().points(), self.shape().columns());
         let basis: Vec<f64> = self.part("basis").iter().map(|&x| x.to_f64()).collect();
         let (mut gram, mut scaled) = (vec![0.0; columns * columns], vec![0.0; points]);
@@ -256,7 +256,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gtm<T, S> {
         let profiles: Vec<f64> = self.part("profiles").iter().map(|&x| x.to_f64()).collect();
         for j in 0..shape.features() {
             let (mean, zeros) = (sums.mean(j).max(0.5 / sums.total), sums.zeros(j));
-            let p = if shape.law().is_zip() {
+            let p = if shape.emission_model().is_zip() {
                 let empty = exp(-mean);
                 ((zeros - empty) / (1.0 - empty)).clamp(0.01, 0.9)
             } else {
@@ -265,9 +265,11 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gtm<T, S> {
             let rate = |k: usize| {
                 (sums.counts[j * points + k] + PSEUDO * mean) / (sums.exposure[k] + PSEUDO) / (1.0 - p)
             };
-            let row: Vec<f64> = match shape.law() {
-                Law::Zip(_) | Law::Poisson | Law::Multinomial => (0..points).map(|k| ln(rate(k))).collect(),
-                Law::Bernoulli => {
+            let row: Vec<f64> = match shape.emission_model() {
+                EmissionModel::Zip(_) | EmissionModel::Poisson | EmissionModel::Multinomial => {
+                    (0..points).map(|k| ln(rate(k))).collect()
+                }
+                EmissionModel::Bernoulli => {
                     let share = (1.0 - zeros).max(0.5 / sums.total);
                     let p = |k: usize| {
                         let p =
@@ -276,7 +278,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gtm<T, S> {
                     };
                     (0..points).map(|k| ln(p(k)) - ln_1p(-p(k))).collect()
                 }
-                Law::Gaussian => (0..points)
+                EmissionModel::Gaussian => (0..points)
                     .map(|k| {
                         (sums.counts[j * points + k] + PSEUDO * sums.mean(j)) / (sums.documents[k] + PSEUDO)
                     })
@@ -286,9 +288,9 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gtm<T, S> {
                 write(self.part_mut("weights"), j * columns, &w);
             }
             let eta = ln(p) - ln_1p(-p);
-            match shape.law() {
+            match shape.emission_model() {
                 // Covariates but the intercept, which is their first, begin without effect.
-                Law::Zip(Inflation::Document) => {
+                EmissionModel::Zip(Inflation::Document) => {
                     let mut gamma = vec![0.0; width];
                     if let (Some(gamma), Some(&g)) = (gamma.first_mut(), profiles.first())
                         && g != 0.0
@@ -297,7 +299,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gtm<T, S> {
                     }
                     write(self.part_mut("inflation"), j * width, &gamma);
                 }
-                Law::Zip(Inflation::Latent) => {
+                EmissionModel::Zip(Inflation::Latent) => {
                     let mut gamma = vec![0.0; width];
                     gamma.last_mut().into_iter().for_each(|gamma| *gamma = eta);
                     write(self.part_mut("inflation"), j * width, &gamma);
@@ -305,7 +307,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gtm<T, S> {
                 _ => {}
             }
         }
-        if shape.law() == Law::Gaussian {
+        if shape.emission_model() == EmissionModel::Gaussian {
             let variance = sums.squares / (sums.total * shape.features() as f64);
             if variance > 0.0 {
                 self.part_mut("precision").fill(T::from_f64(1.0 / variance));
@@ -320,7 +322,7 @@ fn write<T: Real>(table: &mut [T], at: usize, row: &[f64]) {
 }
 
 /// Sums over documents with responsibilities, `[feature][point]` and `[point]`.
-struct Laid {
+struct InitialSums {
     counts: Vec<f64>,
     present: Vec<f64>,
     documents: Vec<f64>,
@@ -330,7 +332,7 @@ struct Laid {
     total: f64,                  // documents, at least 1
 }
 
-impl Laid {
+impl InitialSums {
     fn new<T: Real, D: Source<T>, S: AsRef<[T]> + AsMut<[T]>>(
         map: &Gtm<T, S>,
         documents: &D,
@@ -354,7 +356,7 @@ impl Laid {
             own.iter_mut()
                 .enumerate()
                 .for_each(|(axis, own)| *own = scores[axis * documents.documents() + n]);
-            let r = map.laid_out(&own, spread);
+            let r = map.initial_responsibilities(&own, spread);
             let length = documents.values(n).fold(0.0, |sum, (_, t)| sum + t.to_f64());
             let reference = map.reference().to_f64();
             let exposure = match documents.known_exposure(n) {

@@ -78,7 +78,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, W: AsMut<[f64]>> Statistics<T, S, W> {
 }
 
 impl<T: Real, S: AsRef<[T]>, W> Statistics<T, S, W> {
-    /// The sizes and the law.
+    /// The sizes and the emission model.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }

@@ -1,9 +1,9 @@
 //! Awkward data, each with the behaviour that the crate's documentation states, and never a NaN.
 
 use countgrid_counts::{Bags, Csr, CsrBuf, Dense};
-use countgrid_em::{EmOptions, Fit, Tables, TablesExt, unobserved};
+use countgrid_em::{EmOptions, Fit, Tables, TablesExt, no_observer};
 use countgrid_gtm::{
-    Basis, Documents, Gtm, Inflation, Law, Learner, Options, Priors, Shape, Space, Statistics,
+    Basis, Documents, EmissionModel, Gtm, Inflation, Learner, Options, Priors, Shape, Space, Statistics,
     gaussian_points, grid_points, half_plane_centres, magnification_scratch_len, principal_scores,
     torus_points,
 };
@@ -13,22 +13,35 @@ use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 type Map<T> = Learner<T, AlignedVec<T>, AlignedVec<f64>>;
 
 /// A map of `side²` points and four RBFs, fitted; every table of it is finite and the objective did not rise.
-fn fitted<T: Real>(law: Law, counts: &[f64], features: usize, side: usize, priors: Priors) -> Map<T> {
+fn fitted<T: Real>(
+    emission_model: EmissionModel,
+    counts: &[f64],
+    features: usize,
+    side: usize,
+    priors: Priors,
+) -> Map<T> {
     let (mut points, mut centres) = (vec![T::zero(); 2 * side * side], [T::zero(); 8]);
     grid_points(side, side, &mut points).unwrap();
     grid_points(2, 2, &mut centres).unwrap();
     let mut phi = vec![T::zero(); 5 * side * side];
     Basis::rbf(&centres, 2, T::one()).unwrap().table(&points, &mut phi).unwrap();
-    on::<T>(law, counts, features, &points, &phi, priors)
+    on::<T>(emission_model, counts, features, &points, &phi, priors)
 }
 
-fn on<T: Real>(law: Law, counts: &[f64], features: usize, points: &[T], phi: &[T], priors: Priors) -> Map<T> {
+fn on<T: Real>(
+    emission_model: EmissionModel,
+    counts: &[f64],
+    features: usize,
+    points: &[T],
+    phi: &[T],
+    priors: Priors,
+) -> Map<T> {
     let count = points.len() / 2;
-    let shape = Shape::new(law, count, 2, phi.len() / count, features).unwrap();
+    let shape = Shape::new(emission_model, count, 2, phi.len() / count, features).unwrap();
     let bags = Dense::new(features, counts).unwrap();
     let mut map = Gtm::allocate(shape, points, phi, priors).unwrap();
-    map.begin(&bags, 0.5).unwrap();
-    assert!(map.buffer().iter().all(|x| x.is_finite()), "{law:?}: start");
+    map.initialise(&bags, 0.5).unwrap();
+    assert!(map.buffer().iter().all(|x| x.is_finite()), "{emission_model:?}: start");
     let mut learner = Learner::allocate(map, Options::default()).unwrap();
     let mut statistics = Statistics::allocate(shape).unwrap();
     let plan = EmOptions { iterations: 30, tolerance: 0.0 }.check().unwrap();
@@ -38,21 +51,27 @@ fn on<T: Real>(law: Law, counts: &[f64], features: usize, points: &[T], phi: &[T
         let room = if size_of::<T>() == 4 { 1e-3 } else { 1e-9 * last.abs() };
         assert!(
             progress.objective <= last + room || last.is_infinite(),
-            "{law:?} {} {last}",
+            "{emission_model:?} {} {last}",
             progress.objective
         );
         last = progress.objective;
-        unobserved(model, progress)
+        no_observer(model, progress)
     })
     .unwrap();
-    assert!(learner.map().buffer().iter().all(|x| x.is_finite()), "{law:?}");
-    assert!(learner.emissions().buffer().iter().all(|x| x.is_finite()), "{law:?}");
+    assert!(learner.map().buffer().iter().all(|x| x.is_finite()), "{emission_model:?}");
+    assert!(learner.emissions().buffer().iter().all(|x| x.is_finite()), "{emission_model:?}");
     learner
 }
 
-fn both(law: Law, counts: &[f64], features: usize, side: usize, priors: Priors) -> Map<f64> {
-    fitted::<f32>(law, counts, features, side, priors);
-    fitted::<f64>(law, counts, features, side, priors)
+fn both(
+    emission_model: EmissionModel,
+    counts: &[f64],
+    features: usize,
+    side: usize,
+    priors: Priors,
+) -> Map<f64> {
+    fitted::<f32>(emission_model, counts, features, side, priors);
+    fitted::<f64>(emission_model, counts, features, side, priors)
 }
 
 fn posterior(map: &Map<f64>, counts: &[f64]) -> Vec<f64> {
@@ -65,17 +84,17 @@ fn posterior(map: &Map<f64>, counts: &[f64]) -> Vec<f64> {
 fn terms_that_never_or_always_occur() {
     // The first term never, the second always, the third now and then.
     let counts: Vec<f64> = (0..20).flat_map(|n| [0.0, f64::from(1 + n % 3), f64::from(n % 2)]).collect();
-    for law in Law::ALL {
-        let map = both(law, &counts, 3, 3, Priors::default());
+    for emission_model in EmissionModel::ALL {
+        let map = both(emission_model, &counts, 3, 3, Priors::default());
         let f = |j: usize| {
             let w = map.map().row("weights", j).unwrap();
             (0..9).map(|k| (0..5).map(|m| w[m] * map.map().table("basis").unwrap()[m * 9 + k]).sum::<f64>())
         };
-        if law != Law::Gaussian {
+        if emission_model != EmissionModel::Gaussian {
             // What never occurs is the rarest everywhere that documents are.
-            assert!(f(0).sum::<f64>() < f(1).sum::<f64>() - 9.0, "{law:?}");
+            assert!(f(0).sum::<f64>() < f(1).sum::<f64>() - 9.0, "{emission_model:?}");
         }
-        if law == Law::Zip(Inflation::Document) {
+        if emission_model == EmissionModel::Zip(Inflation::Document) {
             let eta = |j: usize| map.map().row("inflation", j).unwrap()[0];
             assert!(eta(1) < -1.0, "what is everywhere is not inflated: {}", eta(1));
         }
@@ -84,24 +103,24 @@ fn terms_that_never_or_always_occur() {
 
 #[test]
 fn equal_documents() {
-    for law in Law::ALL {
-        let map = both(law, &[2.0, 0.0, 1.0].repeat(12), 3, 3, Priors::default());
+    for emission_model in EmissionModel::ALL {
+        let map = both(emission_model, &[2.0, 0.0, 1.0].repeat(12), 3, 3, Priors::default());
         let q = posterior(&map, &[2.0, 0.0, 1.0]);
-        assert!((q.iter().sum::<f64>() - 1.0).abs() < 1e-14, "{law:?}");
+        assert!((q.iter().sum::<f64>() - 1.0).abs() < 1e-14, "{emission_model:?}");
     }
     // Two kinds of documents, and the two members of a kind get the same bits.
-    let map = both(Law::Poisson, &[5.0, 0.0, 0.0, 7.0].repeat(5), 2, 3, Priors::default());
+    let map = both(EmissionModel::Poisson, &[5.0, 0.0, 0.0, 7.0].repeat(5), 2, 3, Priors::default());
     assert_eq!(posterior(&map, &[5.0, 0.0]), posterior(&map, &[5.0, 0.0]));
     assert_ne!(posterior(&map, &[5.0, 0.0]), posterior(&map, &[0.0, 7.0]));
 }
 
 #[test]
 fn more_points_than_documents() {
-    for law in Law::ALL {
-        let map = both(law, &[3.0, 0.0, 1.0, 0.0, 4.0, 0.0], 3, 6, Priors::default());
+    for emission_model in EmissionModel::ALL {
+        let map = both(emission_model, &[3.0, 0.0, 1.0, 0.0, 4.0, 0.0], 3, 6, Priors::default());
         assert_eq!(map.map().mixing().len(), 36);
         assert!((map.map().mixing().iter().sum::<f64>() - 1.0).abs() < 1e-12);
-        both(law, &[3.0, 0.0, 1.0], 3, 6, Priors::default()); // one document
+        both(emission_model, &[3.0, 0.0, 1.0], 3, 6, Priors::default()); // one document
     }
 }
 
@@ -113,9 +132,9 @@ fn bases_of_deficient_rank() {
     grid_points(4, 4, &mut points).unwrap();
     // The same function twice, and the constant twice.
     let phi = [points[..16].to_vec(), points[..16].to_vec(), points[16..].to_vec(), vec![1.0; 32]].concat();
-    for law in Law::ALL {
+    for emission_model in EmissionModel::ALL {
         for priors in [none, Priors::default()] {
-            on::<f64>(law, &counts, 3, &points, &phi, priors);
+            on::<f64>(emission_model, &counts, 3, &points, &phi, priors);
         }
         // A symmetric grid of sinh centres: rank 12 of 25 and the constant.
         let mut centres = [0.0; 50];
@@ -123,23 +142,23 @@ fn bases_of_deficient_rank() {
         let basis = Basis::sinh(&centres, 2).unwrap();
         let mut phi = vec![0.0; basis.columns() * 16];
         basis.table(&points, &mut phi).unwrap();
-        on::<f64>(law, &counts, 3, &points, &phi, none);
+        on::<f64>(emission_model, &counts, 3, &points, &phi, none);
         let (points, phi) = (points.iter().map(|&x| x as f32), phi.iter().map(|&x| x as f32));
         let (points, phi) = (points.collect::<Vec<_>>(), phi.collect::<Vec<_>>());
-        on::<f32>(law, &counts, 3, &points, &phi, Priors::default());
+        on::<f32>(emission_model, &counts, 3, &points, &phi, Priors::default());
     }
 }
 
 #[test]
 fn empty_documents_and_none() {
     let counts = [0.0, 0.0, 3.0, 1.0, 0.0, 0.0, 0.0, 2.0];
-    for law in Law::ALL {
-        let map = both(law, &counts, 2, 3, Priors::default());
+    for emission_model in EmissionModel::ALL {
+        let map = both(emission_model, &counts, 2, 3, Priors::default());
         assert!(posterior(&map, &[0.0, 0.0]).iter().all(|q| q.is_finite()));
     }
-    let mut map = fitted::<f64>(Law::Poisson, &counts, 2, 3, Priors::default()).into_parts().0;
+    let mut map = fitted::<f64>(EmissionModel::Poisson, &counts, 2, 3, Priors::default()).into_parts().0;
     let nobody = CsrBuf::<u8>::new(2).unwrap();
-    assert!(map.begin(&nobody.as_view(), 0.5).is_err());
+    assert!(map.initialise(&nobody.as_view(), 0.5).is_err());
     map.set_reference(2.0).unwrap();
     let learner = Learner::allocate(map, Options::default()).unwrap();
     assert!(posterior(&learner, &[0.0, 0.0]).iter().all(|q| q.is_finite()));
@@ -154,7 +173,7 @@ fn empty_documents_and_none() {
 }
 
 fn map_shape(_: &[f64]) -> &'static Shape {
-    const SHAPE: Shape = match Shape::new(Law::Poisson, 9, 2, 5, 2) {
+    const SHAPE: Shape = match Shape::new(EmissionModel::Poisson, 9, 2, 5, 2) {
         Ok(shape) => shape,
         Err(_) => panic!(),
     };
@@ -203,7 +222,7 @@ fn a_torus_has_no_edge() {
     assert!((here[0] - naive * at_centre).abs() < 1e-12);
     let mut phi = [0.0; 360];
     basis.table(&points, &mut phi).unwrap();
-    let shape = Shape::new(Law::Poisson, 36, 2, 10, 2).unwrap().on(Space::Torus);
+    let shape = Shape::new(EmissionModel::Poisson, 36, 2, 10, 2).unwrap().on(Space::Torus);
     let map = Gtm::allocate(shape, &points, &phi, Priors::default()).unwrap();
     let learner = Learner::<_, _, AlignedVec<f64>>::new(
         map,
@@ -255,7 +274,7 @@ fn magnification_is_the_stretching_of_areas() {
         // A Gaussian map of precision 4: distances are twice those of the means, areas four times.
         let mut phi = vec![0.0; 7 * 16];
         basis.table(&points, &mut phi).unwrap();
-        let shape = Shape::new(Law::Gaussian, 16, 2, 7, 3).unwrap();
+        let shape = Shape::new(EmissionModel::Gaussian, 16, 2, 7, 3).unwrap();
         let mut map = Gtm::allocate(shape, &points, &phi, Priors::default()).unwrap();
         let weights: Vec<f64> = (0..21).map(|i| f64::from(i * i * 5 % 11) - 5.0).collect();
         map.set("weights", &weights).unwrap();

@@ -1,35 +1,35 @@
-//! The identities of the model, numbered, for every law and both paths.
+//! The identities of the model, numbered, for every emission model and both paths.
 
 mod common;
 
-use common::{COLUMNS, POINTS, Path, Problem, chain, close, latent, law, problem};
+use common::{COLUMNS, POINTS, Path, Problem, chain, close, emission_model, latent, problem};
 use countgrid_counts::{Bag, Dense, Event, Zip};
 use countgrid_em::{FreeEnergy, Learn, TablesExt};
-use countgrid_gtm::{Emissions, Gtm, GtmError, Inflation, Law, Learner, Options, Priors, Shape};
+use countgrid_gtm::{EmissionModel, Emissions, Gtm, GtmError, Inflation, Learner, Options, Priors, Shape};
 use proptest::prelude::*;
 
-const ZIP: Law = Law::Zip(Inflation::Document);
+const ZIP: EmissionModel = EmissionModel::Zip(Inflation::Document);
 
 /// Sums of at most 9 points and 5 features whose terms are at most a few hundred: 1e-12 leaves a hundred roundings of
 /// 1e-16 each of terms a hundred times as large as the sum.
 const ROUNDING: f64 = 1e-12;
 
-fn paths(law: Law) -> Vec<Path> {
-    match law {
-        Law::Zip(_) => vec![Path::Fast, Path::General, Path::Everything],
-        Law::Poisson => vec![Path::Fast, Path::Everything],
+fn paths(emission_model: EmissionModel) -> Vec<Path> {
+    match emission_model {
+        EmissionModel::Zip(_) => vec![Path::Fast, Path::General, Path::Everything],
+        EmissionModel::Poisson => vec![Path::Fast, Path::Everything],
         _ => vec![Path::Fast],
     }
 }
 
 proptest! {
     #[test] // property 1: posteriors sum to one; and the emissions by brute force
-    fn posteriors_are_those_of_the_laws(problem in problem(), law in law()) {
-        for path in paths(law) {
-            let learner = problem.learner::<f64>(law, path, Options::default());
+    fn posteriors_are_those_of_the_laws(problem in problem(), emission_model in emission_model()) {
+        for path in paths(emission_model) {
+            let learner = problem.learner::<f64>(emission_model, path, Options::default());
             let (free_energy, r) = problem.naive_posterior(learner.map(), path);
-            let mut sums = problem.sums(law, path);
-            let found = problem.with_documents(law, path, |documents| {
+            let mut sums = problem.sums(emission_model, path);
+            let found = problem.with_documents(emission_model, path, |documents| {
                 let mut scratch = vec![0.0; learner.map().shape().posterior_scratch_len()];
                 for (n, r) in r.iter().enumerate() {
                     let mut q = [0.0; POINTS];
@@ -46,18 +46,18 @@ proptest! {
 
     #[test] // property 1: Z in [0, 1], 0 where t > 0, at least p where t = 0
     fn zeros_are_inflated_more_than_counts(eta in -30.0..30.0f64, ln_rate in -20.0..5.0f64, t in 0..9u8) {
-        let law = Zip::from_ln_rate(eta, ln_rate).unwrap();
-        let (z, p) = (law.inflated(f64::from(t)), countgrid_math::sigmoid(eta));
+        let emission_model = Zip::from_ln_rate(eta, ln_rate).unwrap();
+        let (z, p) = (emission_model.inflated(f64::from(t)), countgrid_math::sigmoid(eta));
         prop_assert!((0.0..=1.0).contains(&z));
         let right = if t > 0 { z == 0.0 } else { z >= p * (1.0 - 4.0 * f64::EPSILON) };
         prop_assert!(right);
     }
 
     #[test] // property 2
-    fn objectives_never_rise(problem in problem(), law in law(), newton_steps in 1..6usize) {
-        for path in paths(law) {
+    fn objectives_never_rise(problem in problem(), emission_model in emission_model(), newton_steps in 1..6usize) {
+        for path in paths(emission_model) {
             let options = Options { newton_steps, ..Options::default() };
-            let (_, objective) = chain(&problem, law, path, options, 8);
+            let (_, objective) = chain(&problem, emission_model, path, options, 8);
             for pair in objective.windows(2) {
                 // Terms of empty documents cancel to 0, up to their rounding.
                 let rounding = 1e-9 * pair[0].abs() + ROUNDING;
@@ -67,10 +67,10 @@ proptest! {
     }
 
     #[test] // property 2, without a ridge; with two documents or more the rates of what occurs stay finite for 6 rounds
-    fn likelihoods_never_fall_without_a_ridge(mut problem in problem(), law in law()) {
+    fn likelihoods_never_fall_without_a_ridge(mut problem in problem(), emission_model in emission_model()) {
         problem.ridge = 0.0;
         let (mut learner, mut sums) =
-            (problem.learner::<f64>(law, Path::Fast, Options::default()), problem.sums(law, Path::Fast));
+            (problem.learner::<f64>(emission_model, Path::Fast, Options::default()), problem.sums(emission_model, Path::Fast));
         learner.update(|map| map.set("weight_precision", &[0.0; COLUMNS])).unwrap();
         prop_assert_eq!(learner.penalty(), 0.0);
         let mut last = f64::INFINITY;
@@ -84,11 +84,11 @@ proptest! {
     }
 
     #[test] // property 3: Fisher's identity, by central differences of step h: error h² f''' and u |f| / h, 1e-5 in all
-    fn statistics_are_gradients(problem in problem(), law in prop::sample::select(&[ZIP, Law::Zip(Inflation::Latent), Law::Poisson, Law::Bernoulli][..])) {
-        for path in paths(law) {
-            let learner = problem.learner::<f64>(law, path, Options::default());
-            let mut sums = problem.sums(law, path);
-            problem.with_documents(law, path, |documents| {
+    fn statistics_are_gradients(problem in problem(), emission_model in prop::sample::select(&[ZIP, EmissionModel::Zip(Inflation::Latent), EmissionModel::Poisson, EmissionModel::Bernoulli][..])) {
+        for path in paths(emission_model) {
+            let learner = problem.learner::<f64>(emission_model, path, Options::default());
+            let mut sums = problem.sums(emission_model, path);
+            problem.with_documents(emission_model, path, |documents| {
                 countgrid_em::Fit::expectation(&learner, &documents, &mut sums).unwrap();
             });
             let (_, phi) = latent();
@@ -96,15 +96,15 @@ proptest! {
             for (table, columns) in [("weights", COLUMNS), ("inflation", learner.map().table("inflation").unwrap().len() / problem.features)] {
                 for at in 0..problem.features * columns {
                     let value = |step: f64| {
-                        let mut map = problem.map::<f64>(law, path);
+                        let mut map = problem.map::<f64>(emission_model, path);
                         let mut moved = map.table(table).unwrap().to_vec();
                         moved[at] += step;
                         map.set(table, &moved).unwrap();
                         -problem.naive_posterior(&map, path).0
                     };
                     let difference = (value(h) - value(-h)) / (2.0 * h);
-                    let found = gradient(&problem, &learner, &sums, &phi, law, path, table, at / columns, at % columns);
-                    prop_assert!((found - difference).abs() <= 1e-5 * (1.0 + difference.abs()), "{law:?} {path:?} {table} {at}: {found} {difference}");
+                    let found = gradient(&problem, &learner, &sums, &phi, emission_model, path, table, at / columns, at % columns);
+                    prop_assert!((found - difference).abs() <= 1e-5 * (1.0 + difference.abs()), "{emission_model:?} {path:?} {table} {at}: {found} {difference}");
                 }
             }
         }
@@ -112,9 +112,9 @@ proptest! {
 
     #[test] // property 4
     fn mass_and_moments(eta in -8.0..8.0f64, ln_rate in -4.0..2.5f64) {
-        let law = Zip::from_ln_rate(eta, ln_rate).unwrap();
+        let emission_model = Zip::from_ln_rate(eta, ln_rate).unwrap();
         let moments = (0..200).map(f64::from).fold([0.0; 3], |[a, b, c], t| {
-            let p = law.ln_density(t).exp();
+            let p = emission_model.ln_density(t).exp();
             [a + p, b + p * t, c + p * t * t]
         });
         let (p, rate) = (countgrid_math::sigmoid(eta), ln_rate.exp());
@@ -126,7 +126,7 @@ proptest! {
     #[test] // property 5
     fn without_inflation_it_is_a_poisson_map(mut problem in problem()) {
         problem.inflation.fill(-800.0);
-        let (zip, poisson) = (problem.map::<f64>(ZIP, Path::Fast), problem.map::<f64>(Law::Poisson, Path::Fast));
+        let (zip, poisson) = (problem.map::<f64>(ZIP, Path::Fast), problem.map::<f64>(EmissionModel::Poisson, Path::Fast));
         let (zip, poisson) = (Emissions::allocate(&zip).unwrap(), Emissions::allocate(&poisson).unwrap());
         for n in 0..problem.documents() {
             let (mut a, mut b) = ([0.0; POINTS], [0.0; POINTS]);
@@ -138,7 +138,7 @@ proptest! {
     }
 
     #[test] // property 7
-    fn order_does_not_matter(problem in problem(), law in law()) {
+    fn order_does_not_matter(problem in problem(), emission_model in emission_model()) {
         let (documents, features) = (problem.documents(), problem.features);
         let mut turned = problem.clone();
         for n in 0..documents {
@@ -151,8 +151,8 @@ proptest! {
             turned.weights[(features - 1 - j) * COLUMNS..][..COLUMNS].copy_from_slice(&own(&problem.weights));
             turned.inflation[(features - 1 - j) * COLUMNS..][..COLUMNS].copy_from_slice(&own(&problem.inflation));
         }
-        let (a, one) = chain(&problem, law, Path::Fast, Options::default(), 3);
-        let (b, other) = chain(&turned, law, Path::Fast, Options::default(), 3);
+        let (a, one) = chain(&problem, emission_model, Path::Fast, Options::default(), 3);
+        let (b, other) = chain(&turned, emission_model, Path::Fast, Options::default(), 3);
         // Three iterations pass on the roundings of the first; line searches decide alike but at a tie.
         prop_assert!(one.iter().zip(&other).all(|(x, y)| close(*x, *y, 1e-8)), "{one:?} {other:?}");
         let row = |map: &common::Map<f64>, j: usize| map.map().row("weights", j).unwrap().to_vec();
@@ -163,8 +163,8 @@ proptest! {
     }
 
     #[test] // property 7, of latent points
-    fn order_of_latent_points_does_not_matter(problem in problem(), law in law()) {
-        let map = problem.map::<f64>(law, Path::Fast);
+    fn order_of_latent_points_does_not_matter(problem in problem(), emission_model in emission_model()) {
+        let map = problem.map::<f64>(emission_model, Path::Fast);
         let reversed = |name: &str| {
             map.table(name).unwrap().chunks_exact(POINTS).flat_map(|row| row.iter().rev().copied()).collect::<Vec<_>>()
         };
@@ -176,16 +176,16 @@ proptest! {
         other.set("mixing", &reversed("mixing")).unwrap();
         let x = problem.naive_posterior(&map, Path::Fast).0;
         let learner: common::Map<f64> = Learner::allocate(other, Options::default()).unwrap();
-        let mut sums = problem.sums(law, Path::Fast);
+        let mut sums = problem.sums(emission_model, Path::Fast);
         let y = problem.e_step(&learner, &mut sums);
         prop_assert!(close(x, y, ROUNDING));
     }
 
     #[test] // property 8: 1e-10 for whole fits
     fn both_paths_agree(problem in problem(), latent in any::<bool>()) {
-        let law = Law::Zip(if latent { Inflation::Latent } else { Inflation::Document });
-        let (fast, one) = chain(&problem, law, Path::Fast, Options::default(), 4);
-        let (general, other) = chain(&problem, law, Path::General, Options::default(), 4);
+        let emission_model = EmissionModel::Zip(if latent { Inflation::Latent } else { Inflation::Document });
+        let (fast, one) = chain(&problem, emission_model, Path::Fast, Options::default(), 4);
+        let (general, other) = chain(&problem, emission_model, Path::General, Options::default(), 4);
         prop_assert!(one.iter().zip(&other).all(|(x, y)| close(*x, *y, 1e-10)), "{one:?} {other:?}");
         for name in ["weights", "inflation", "mixing"] {
             let pairs = fast.map().table(name).unwrap().iter().zip(general.map().table(name).unwrap());
@@ -197,34 +197,34 @@ proptest! {
 
     #[test] // property 9
     fn multinomial_weights_have_no_origin(problem in problem(), shift in prop::array::uniform5(-2.0..2.0f64)) {
-        let map = problem.map::<f64>(Law::Multinomial, Path::Fast);
+        let map = problem.map::<f64>(EmissionModel::Multinomial, Path::Fast);
         let mut moved = problem.clone();
         moved.weights.chunks_exact_mut(COLUMNS).for_each(|row| row.iter_mut().zip(shift).for_each(|(w, s)| *w += s));
-        let mut sums = problem.sums(Law::Multinomial, Path::Fast);
-        let x = problem.e_step(&problem.learner(Law::Multinomial, Path::Fast, Options::default()), &mut sums);
-        let y = problem.e_step(&moved.learner(Law::Multinomial, Path::Fast, Options::default()), &mut sums);
+        let mut sums = problem.sums(EmissionModel::Multinomial, Path::Fast);
+        let x = problem.e_step(&problem.learner(EmissionModel::Multinomial, Path::Fast, Options::default()), &mut sums);
+        let y = problem.e_step(&moved.learner(EmissionModel::Multinomial, Path::Fast, Options::default()), &mut sums);
         prop_assert!(close(x, y, ROUNDING));
         prop_assert!(close(x, problem.naive_posterior(&map, Path::Fast).0, ROUNDING));
     }
 
     #[test] // property 10
     fn exposure_is_a_factor_of_rates(mut problem in problem(), c in 0.2..5.0f64, zip in any::<bool>()) {
-        let law = if zip { ZIP } else { Law::Poisson };
+        let emission_model = if zip { ZIP } else { EmissionModel::Poisson };
         problem.covariate.fill(0.0);
         problem.exposure.fill(c);
-        let x = problem.with_documents(law, Path::Everything, |documents| {
-            let mut sums = problem.sums(law, Path::Everything);
-            let learner = problem.learner::<f64>(law, Path::Everything, Options::default());
+        let x = problem.with_documents(emission_model, Path::Everything, |documents| {
+            let mut sums = problem.sums(emission_model, Path::Everything);
+            let learner = problem.learner::<f64>(emission_model, Path::Everything, Options::default());
             countgrid_em::Fit::expectation(&learner, &documents, &mut sums).unwrap()
         });
         problem.weights.iter_mut().skip(COLUMNS - 1).step_by(COLUMNS).for_each(|w| *w += c.ln());
-        let y = problem.naive_posterior(&problem.map(law, Path::Fast), Path::Fast).0;
+        let y = problem.naive_posterior(&problem.map(emission_model, Path::Fast), Path::Fast).0;
         prop_assert!(close(x, y, ROUNDING), "{x} {y}");
     }
 
     #[test] // property 11, for a rotation of two basis functions and equal ridges of these
-    fn rotated_bases_are_the_same_map(problem in problem(), law in law(), angle in 0.0..6.0f64) {
-        let map = problem.map::<f64>(law, Path::Fast);
+    fn rotated_bases_are_the_same_map(problem in problem(), emission_model in emission_model(), angle in 0.0..6.0f64) {
+        let map = problem.map::<f64>(emission_model, Path::Fast);
         let (points, mut phi) = latent();
         let (sin, cos) = angle.sin_cos();
         for k in 0..POINTS {
@@ -247,15 +247,15 @@ proptest! {
             other.set(name, &turned(name)).unwrap();
         }
         let learner: common::Map<f64> = Learner::allocate(other, Options::default()).unwrap();
-        let before = problem.learner::<f64>(law, Path::Fast, Options::default());
-        let mut sums = problem.sums(law, Path::Fast);
+        let before = problem.learner::<f64>(emission_model, Path::Fast, Options::default());
+        let mut sums = problem.sums(emission_model, Path::Fast);
         let (x, y) = (problem.e_step(&before, &mut sums), problem.e_step(&learner, &mut sums));
         prop_assert!(close(x, y, ROUNDING) && close(before.penalty(), learner.penalty(), ROUNDING));
     }
 
     #[test] // the terms of the contract
-    fn terms_sum_to_the_free_energy(problem in problem(), law in law()) {
-        let emissions = Emissions::allocate(&problem.map::<f64>(law, Path::Fast)).unwrap();
+    fn terms_sum_to_the_free_energy(problem in problem(), emission_model in emission_model()) {
+        let emissions = Emissions::allocate(&problem.map::<f64>(emission_model, Path::Fast)).unwrap();
         let row = &problem.counts[..problem.features];
         let (indices, counts): (Vec<u32>, Vec<f64>) =
             (0..).zip(row.iter().copied()).filter(|&(_, t)| t > 0.0).unzip();
@@ -275,7 +275,7 @@ fn gradient(
     learner: &common::Map<f64>,
     sums: &common::Sums<f64>,
     phi: &[f64],
-    law: Law,
+    emission_model: EmissionModel,
     path: Path,
     table: &str,
     j: usize,
@@ -288,9 +288,9 @@ fn gradient(
     };
     let row = |name: &str| sums.row(name, j).unwrap_or_default().to_vec();
     let n = sums.table("documents").unwrap();
-    let zip = matches!(law, Law::Zip(_));
+    let zip = matches!(emission_model, EmissionModel::Zip(_));
     let eta = |k: usize| {
-        if law == Law::Zip(Inflation::Latent) {
+        if emission_model == EmissionModel::Zip(Inflation::Latent) {
             product("inflation", k)
         } else {
             map.row("inflation", j).unwrap()[0]
@@ -300,11 +300,13 @@ fn gradient(
     let lambda = |k: usize| product("weights", k).exp();
     // What is inflated at each point, on the fast path.
     let z = |k: usize| countgrid_math::sigmoid(eta(k) + lambda(k)) * (n[k] - row("present")[k]);
-    let per_point = |k: usize| match (table, law) {
-        ("weights", Law::Bernoulli) => {
+    let per_point = |k: usize| match (table, emission_model) {
+        ("weights", EmissionModel::Bernoulli) => {
             row("present")[k] - n[k] * countgrid_math::sigmoid(product("weights", k))
         }
-        ("weights", Law::Poisson) => row("counts")[k] - sums.table("exposure").unwrap()[k] * lambda(k),
+        ("weights", EmissionModel::Poisson) => {
+            row("counts")[k] - sums.table("exposure").unwrap()[k] * lambda(k)
+        }
         ("weights", _) if general => row("counts")[k] - row("present")[k] * lambda(k),
         ("weights", _) => row("counts")[k] - (n[k] - z(k)) * lambda(k),
         _ => {
@@ -312,7 +314,7 @@ fn gradient(
             successes - n[k] * countgrid_math::sigmoid(eta(k))
         }
     };
-    if table == "weights" || law == Law::Zip(Inflation::Latent) {
+    if table == "weights" || emission_model == EmissionModel::Zip(Inflation::Latent) {
         return (0..POINTS).map(|k| phi[column * POINTS + k] * per_point(k)).sum();
     }
     let _ = zip;
@@ -346,27 +348,33 @@ fn stationary_points_stay() {
         covariate: vec![0.0; 5],
         ridge: 0.5,
     };
-    for law in Law::ALL {
+    for emission_model in EmissionModel::ALL {
         // Mixing weights of points that lose go to 0 geometrically; with them held a fixed point is reached.
         let options = Options { newton_steps: 20, learn_mixing: false, ..Options::default() };
-        let (mut learner, _) = chain(&problem, law, Path::Fast, options, 3000);
+        let (mut learner, _) = chain(&problem, emission_model, Path::Fast, options, 3000);
         let before = learner.map().table("weights").unwrap().to_vec();
-        let mut sums = problem.sums(law, Path::Fast);
+        let mut sums = problem.sums(emission_model, Path::Fast);
         problem.e_step(&learner, &mut sums);
         learner.maximization(&mut sums).unwrap();
         // Newton stops at a gain of 1e-12, which is a step of 1e-6 over the root of the ridge.
         for (x, y) in learner.map().table("weights").unwrap().iter().zip(&before) {
-            assert!((x - y).abs() < 2e-6, "{law:?} {x} {y}");
+            assert!((x - y).abs() < 2e-6, "{emission_model:?} {x} {y}");
         }
     }
 }
 
 #[test]
 fn refusals_say_what_is_wrong() {
-    let shape = |law| Shape::new(law, 4, 2, 3, 5).unwrap();
-    assert_eq!(Shape::new(Law::Poisson, 0, 2, 3, 5), Err(GtmError::Empty { size: "latent points" }));
-    assert!(matches!(Shape::new(Law::Poisson, usize::MAX, 2, 3, 5), Err(GtmError::TooLarge { .. })));
-    assert!(matches!(shape(Law::Poisson).with_profiles(3, 2), Err(GtmError::Law { .. })));
+    let shape = |emission_model| Shape::new(emission_model, 4, 2, 3, 5).unwrap();
+    assert_eq!(
+        Shape::new(EmissionModel::Poisson, 0, 2, 3, 5),
+        Err(GtmError::Empty { size: "latent points" })
+    );
+    assert!(matches!(
+        Shape::new(EmissionModel::Poisson, usize::MAX, 2, 3, 5),
+        Err(GtmError::TooLarge { .. })
+    ));
+    assert!(matches!(shape(EmissionModel::Poisson).with_profiles(3, 2), Err(GtmError::EmissionModel { .. })));
     let new = |points: &[f64], basis: &[f64], priors| Gtm::allocate(shape(ZIP), points, basis, priors);
     let (points, basis) = ([0.0; 8], [1.0; 12]);
     assert!(matches!(

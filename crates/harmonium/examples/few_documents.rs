@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use countgrid_counts::{Bags, Dense};
 use countgrid_em::{TablesMutExt, restart_seed};
 use countgrid_harmonium::{
-    Couplings, Draws, Gradient, Guard, Harmonium, Noise, Prior, Rates, Shape, Sharing, Uniforms, add_gram,
+    Draws, Gradient, Guard, Harmonium, IsingModel, Noise, Prior, Rates, Shape, Sharing, Uniforms, add_gram,
     coupling_errors, couplings_from_gram, effective_sample_size, step_bound,
 };
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -154,11 +154,11 @@ impl Problem {
         };
         let tables = [alpha.clone(), w, vec![1.0; WORDS]].concat();
         let truth = Harmonium::new(Shape::words(WORDS, TOPICS)?, tables, &mut [])?;
-        let couplings = Couplings::new(&truth, vec![0.0; Couplings::<()>::len(WORDS)])?;
+        let ising = IsingModel::new(&truth, vec![0.0; IsingModel::<()>::len(WORDS)])?;
         let (mut counts, mut bounds) = (vec![0; documents * WORDS], vec![0.0; 3 * WORDS]);
         for (t, words) in counts.chunks_exact_mut(WORDS).enumerate() {
             let mut past = Uniforms::<ChaCha8Rng>::new(restart_seed(seed, t + 1));
-            couplings.draw(|time, u| past.fill(time, u), 1 << 16, words, &mut bounds)?;
+            ising.draw(|time, u| past.fill(time, u), 1 << 16, words, &mut bounds)?;
         }
         Ok(Self { design, v, alpha: alpha.iter().map(|&a| a as f32).collect(), counts })
     }
@@ -186,9 +186,9 @@ impl Problem {
         let fixed = |deviation: f32| Prior::new(vec![0.0; WORDS], vec![deviation * deviation; WORDS]);
         let (close, trace) = sample(&large, fixed(0.1)?, None)?;
         let (vague, _) = sample(&large, fixed(1.0)?, None)?;
-        let begun = |sharing| fixed(1.0)?.update(fine.w(), TOPICS, sharing, GUARD);
-        let (per_word, _) = sample(&fine, begun(Sharing::PerRow)?, Some(Sharing::PerRow))?;
-        let (pooled, _) = sample(&fine, begun(Sharing::Pooled)?, Some(Sharing::Pooled))?;
+        let initial = |sharing| fixed(1.0)?.update(fine.w(), TOPICS, sharing, GUARD);
+        let (per_word, _) = sample(&fine, initial(Sharing::PerRow)?, Some(Sharing::PerRow))?;
+        let (pooled, _) = sample(&fine, initial(Sharing::Pooled)?, Some(Sharing::Pooled))?;
         let estimates = vec![
             vec![0.0; WORDS * WORDS],
             constant,

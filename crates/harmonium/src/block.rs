@@ -115,7 +115,7 @@ impl<'a, T: Real> Block<'a, T> {
         }
     }
 
-    /// Starts chains anew at the law without couplings, where annealing begins.
+    /// Starts chains anew at the distribution without couplings, where annealing begins.
     pub(crate) fn draw_uncoupled<S: AsRef<[T]>>(
         &mut self,
         model: &Harmonium<T, S>,
@@ -135,11 +135,11 @@ impl<'a, T: Real> Block<'a, T> {
         noise: &mut impl Noise<T>,
     ) -> Result<(), HarmoniumError> {
         let (parts, width) = (model.parts(), self.shape.topics());
-        let law = if model.is_rate_adapting() { Link::Rate } else { Link::Probability };
+        let link = if model.is_rate_adapting() { Link::Rate } else { Link::Probability };
         let (topics, chains) = (&*self.topics, self.chains);
-        dispatch(Fields { rows: parts.w, bias: parts.alpha, topics, width, law, out: self.words });
+        dispatch(Fields { rows: parts.w, bias: parts.alpha, topics, width, link, out: self.words });
         let rows = self.words.chunks_exact_mut(T::LANES).map(|row| row.get_mut(..chains).unwrap_or_default());
-        match law {
+        match link {
             Link::Rate => {
                 for (word, row) in rows.enumerate() {
                     for x in row {
@@ -158,8 +158,8 @@ impl<'a, T: Real> Block<'a, T> {
                 }
             }
         }
-        let law = Link::Mean;
-        dispatch(Fields { rows: parts.u, bias: parts.beta, topics, width, law, out: self.features });
+        let link = Link::Mean;
+        dispatch(Fields { rows: parts.u, bias: parts.beta, topics, width, link, out: self.features });
         for (row, &s) in self.features.chunks_exact_mut(T::LANES).zip(parts.variances) {
             let deviation = sqrt(s);
             row.iter_mut().take(chains).for_each(|z| *z = s * *z + deviation * noise.normal());
@@ -256,7 +256,7 @@ struct Fields<'a, T> {
     bias: &'a [T],   // [row]
     topics: &'a [T], // [J][lane]
     width: usize,
-    law: Link,
+    link: Link,
     out: &'a mut [T], // [row][lane]
 }
 
@@ -265,7 +265,7 @@ impl<T: Real> Kernel for Fields<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { rows, bias, topics, width, law, out } = self;
+        let Self { rows, bias, topics, width, link, out } = self;
         let lanes = T::LANES;
         let (out_blocks, out_rest) = out.split_at_mut(out.len() / (4 * lanes) * (4 * lanes));
         let done = out_blocks.len() / lanes;
@@ -300,7 +300,7 @@ impl<T: Real> Kernel for Fields<'_, T> {
                 }
             }
         }
-        match law {
+        match link {
             Link::Mean => {}
             Link::Probability => out.iter_mut().for_each(|x| *x = sigmoid(*x)),
             Link::Rate => out.iter_mut().for_each(|x| *x = exp(*x)),

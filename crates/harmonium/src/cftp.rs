@@ -8,24 +8,24 @@ use rand_core::{Rng, SeedableRng};
 
 use crate::{Harmonium, HarmoniumError, error::same_length, wide::Wide};
 
-/// The law of Bernoulli words as an Ising model: `V = W Wᵀ` off the diagonal, and the fields `α_i + V_ii / 2`.
+/// The distribution of Bernoulli words as an Ising model: `V = W Wᵀ` off the diagonal, and the fields `α_i + V_ii / 2`.
 ///
-/// The storage is the caller's, of [`Couplings::len`] elements.
+/// The storage is the caller's, of [`IsingModel::len`] elements.
 ///
 /// ```
-/// use countgrid_harmonium::{Couplings, Harmonium, Shape, Uniforms};
+/// use countgrid_harmonium::{IsingModel, Harmonium, Shape, Uniforms};
 /// use rand_chacha::ChaCha8Rng;
 ///
 /// let model = Harmonium::new(Shape::words(2, 1)?, [0.1, -0.2, 0.5, 0.7, 1.0, 1.0], &mut [])?;
-/// let couplings = Couplings::new(&model, [0.0; Couplings::<()>::len(2)])?;
+/// let ising = IsingModel::new(&model, [0.0; IsingModel::<()>::len(2)])?;
 /// let (mut words, mut bounds) = ([0_u8; 2], [0.0; 6]);
 /// let mut past = Uniforms::<ChaCha8Rng>::new(42);
-/// let draw = couplings.draw(|time, u| past.fill(time, u), 1 << 12, &mut words, &mut bounds)?;
-/// assert!(draw.sweeps >= 1 && couplings.is_attractive());
+/// let draw = ising.draw(|time, u| past.fill(time, u), 1 << 12, &mut words, &mut bounds)?;
+/// assert!(draw.sweeps >= 1 && ising.is_attractive());
 /// # Ok::<(), countgrid_harmonium::HarmoniumError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Couplings<S> {
+pub struct IsingModel<S> {
     words: usize,
     storage: S, // V with a diagonal of zeros [M][M], then fields [M]
     attractive: bool,
@@ -38,7 +38,7 @@ pub struct Draw {
     pub sweeps: usize,
 }
 
-impl<S> Couplings<S> {
+impl<S> IsingModel<S> {
     /// Elements of storage for so many words.
     pub const fn len(words: usize) -> usize {
         words * words + words
@@ -49,7 +49,7 @@ impl<S> Couplings<S> {
     }
 }
 
-impl<S: AsRef<[f64]>> Couplings<S> {
+impl<S: AsRef<[f64]>> IsingModel<S> {
     /// Couplings of a model of Bernoulli words.
     ///
     /// # Errors

@@ -37,13 +37,13 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`Shape`], [`Harmonium`] | the laws of the wings, and the parameters |
+//! | [`Shape`], [`Harmonium`] | the distributions of the wings, and the parameters |
 //! | [`Harmonium::topics`], [`Terms`] | inference; the free energy term by term, features for classifiers |
 //! | [`Gradient`], [`Harmonium::contrastive_divergence`], [`Chains`] | CD-l and persistent chains |
 //! | [`Harmonium::ascend`], [`Harmonium::langevin`], [`Prior`] | maximum likelihood, posterior sampling |
 //! | [`empirical_bayes`] | the prior that samples suggest |
 //! | [`align`], [`add_gram`], [`distance_squared`] | prediction from posterior samples, which wander over rotations |
-//! | [`Couplings`] | perfect draws, by coupling from the past |
+//! | [`IsingModel`] | perfect draws, by coupling from the past |
 //! | [`Harmonium::exchange`], [`Harmonium::adjusted_langevin`] | exact posterior sampling, the reference |
 //! | [`Harmonium::log_partition`], [`Harmonium::annealed_log_partition`] | `log Z`, by enumeration and by annealed importance sampling |
 //! | [`effective_sample_size`], [`r_hat`], [`Acceptance`], [`Trace`], [`step_bound`] | diagnostics |
@@ -87,7 +87,7 @@ mod wide;
 pub use crate::{
     ais::PartitionEstimate,
     bayes::{Guard, Sharing, empirical_bayes},
-    cftp::{Couplings, Draw, Uniforms},
+    cftp::{Draw, IsingModel, Uniforms},
     diagnostics::{Trace, effective_sample_size, r_hat, step_bound},
     draw::{Draws, Noise},
     error::HarmoniumError,

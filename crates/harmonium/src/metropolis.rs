@@ -6,7 +6,7 @@ use countgrid_math::{Real, exp, ln, log_sum_exp};
 use rand_core::{Rng, SeedableRng};
 
 use crate::{
-    Couplings, Gradient, Harmonium, HarmoniumError, Noise, Prior, Uniforms,
+    Gradient, Harmonium, HarmoniumError, IsingModel, Noise, Prior, Uniforms,
     error::{same_length, take},
     wide::Wide,
 };
@@ -124,7 +124,7 @@ pub struct Exchange<'a, T> {
     pub cap: usize,
     /// Tables of the proposed model, [`crate::Shape::model_len`].
     pub proposal: &'a mut [T],
-    /// [`Couplings::len`] and `3 M` elements more.
+    /// [`IsingModel::len`] and `3 M` elements more.
     pub couplings: &'a mut [f64],
     /// A perfect draw, `M`.
     pub words: &'a mut [u8],
@@ -162,13 +162,13 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Harmonium<T, S> {
         let walk = proposal.iter_mut().skip(shape.word_count()).take(shape.couplings_len());
         walk.for_each(|w| *w += spread * noise.normal());
         let proposed = Harmonium::new(shape, &*proposal, &mut [])?;
-        let (storage, bounds) = take(couplings, Couplings::<()>::len(shape.word_count()))?;
-        let perfect = Couplings::new(&proposed, storage)?;
+        let (storage, bounds) = take(couplings, IsingModel::<()>::len(shape.word_count()))?;
+        let ising = IsingModel::new(&proposed, storage)?;
         let mut exchanged = 0.0;
         let (own, other) = take(topics, shape.topics())?;
         for document in 0..bags.len() {
             let mut past = Uniforms::<R>::new(restart_seed(seed, document.wrapping_add(1)));
-            perfect.draw(|time, u| past.fill(time, u), cap, words, bounds)?;
+            ising.draw(|time, u| past.fill(time, u), cap, words, bounds)?;
             let sample = countgrid_counts::Dense::new(words.len(), &*words);
             let sample = sample.map_err(|_| HarmoniumError::Nothing { what: "words" })?;
             exchanged += self.log_ratio(&proposed, &sample, own)?;

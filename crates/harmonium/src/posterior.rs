@@ -41,8 +41,8 @@ pub const fn align_scratch_len(topics: usize) -> usize {
 /// The rotation `Q` `[J][J]` that brings a sample closest to a reference, `W Q ≈ W_ref`: `Q = U Aᵀ` of the singular value
 /// decomposition `Wᵀ W_ref = U S Aᵀ`.
 ///
-/// The law of words depends on `V` alone, so samples wander over rotations; average what is aligned. `w`, `reference`
-/// `[M][J]`; `scratch`: [`align_scratch_len`] elements.
+/// The distribution of words depends on `V` alone, so samples wander over rotations; average what is aligned. `w`,
+/// `reference` `[M][J]`; `scratch`: [`align_scratch_len`] elements.
 ///
 /// # Errors
 /// [`HarmoniumError::Length`], [`HarmoniumError::Nothing`], [`HarmoniumError::NotFinite`], [`HarmoniumError::Scratch`].

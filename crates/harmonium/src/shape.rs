@@ -3,7 +3,7 @@ use countgrid_math::Real;
 
 use crate::HarmoniumError;
 
-/// Which laws the two layers have.
+/// Which distributions the two layers have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Wings {
@@ -13,7 +13,7 @@ pub enum Wings {
     RateAdapting,
 }
 
-/// Numbers of words `M`, topics `J` and features `C`, and the laws of the wings.
+/// Numbers of words `M`, topics `J` and features `C`, and the distributions of the wings.
 ///
 /// ```
 /// use countgrid_harmonium::Shape;
@@ -83,7 +83,7 @@ impl Shape {
         Ok(Self { wings, words, topics, features })
     }
 
-    /// The laws of the wings.
+    /// The distributions of the wings.
     pub const fn wings(&self) -> Wings {
         self.wings
     }

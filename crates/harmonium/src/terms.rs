@@ -76,7 +76,7 @@ impl<'a, T: Real, S: AsRef<[T]>> Terms<'a, T, S> {
     ///
     /// # Errors
     /// [`HarmoniumError::Length`], [`HarmoniumError::Scratch`], and as [`Harmonium::topics`].
-    pub fn of<B: Bags>(
+    pub fn bag_terms<B: Bags>(
         &self,
         bags: &B,
         document: usize,
@@ -121,6 +121,6 @@ impl<T: Real, S: AsRef<[T]>, B: Bags> FreeEnergy<B> for Terms<'_, T, S> {
     }
     /// Of the first document of `bag`.
     fn free_energy_terms(&self, bag: &B, terms: &mut [T], scratch: &mut [T]) -> Result<T, HarmoniumError> {
-        self.of(bag, 0, terms, scratch)
+        self.bag_terms(bag, 0, terms, scratch)
     }
 }

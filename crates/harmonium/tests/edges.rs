@@ -6,8 +6,8 @@ use common::*;
 use countgrid_counts::Dense;
 use countgrid_em::{Tables, TablesExt, TablesMutExt};
 use countgrid_harmonium::{
-    Chains, Couplings, Draws, Gradient, Grouping, Guard, Harmonium, HarmoniumError as E, Noise, Prior, Rates,
-    Shape, Sharing, Terms, align, effective_sample_size, empirical_bayes, r_hat, step_bound,
+    Chains, Draws, Gradient, Grouping, Guard, Harmonium, HarmoniumError as E, IsingModel, Noise, Prior,
+    Rates, Shape, Sharing, Terms, align, effective_sample_size, empirical_bayes, r_hat, step_bound,
 };
 use countgrid_math::{Level, Real, set_level};
 use rand_chacha::ChaCha8Rng;
@@ -120,7 +120,7 @@ fn settings_are_checked() {
     let poisson = random(Shape::rate_adapting(2, 1).unwrap(), 0.1, 0.1, 1, 1);
     let sized = random(shape, 0.1, 0.1, 2, 1);
     for model in [&poisson, &sized] {
-        assert!(matches!(Couplings::new(model, vec![0.0; 6]), Err(E::Wings { .. })));
+        assert!(matches!(IsingModel::new(model, vec![0.0; 6]), Err(E::Wings { .. })));
     }
     let large = Harmonium::<f64, _>::allocate(Shape::words(40, 1).unwrap(), 1, 0.1, &mut draws(1)).unwrap();
     let found = large.log_partition(&mut vec![0.0; large.shape().exact_scratch_len()]);

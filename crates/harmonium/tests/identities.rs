@@ -258,7 +258,7 @@ proptest! {
 
 #[test]
 fn samples_of_every_state_give_the_exact_ratio() {
-    // Under W' = 0 and α = 0 all states are equally likely: each once is the law itself.
+    // Under W' = 0 and α = 0 all states are equally likely: each once is the distribution itself.
     let shape = Shape::words(4, 2).unwrap();
     let model = random(shape, 0.0, 0.8, 1, 3);
     let zero = model.clone().update(&mut [], |[_, w, ..]| w.fill(0.0)).unwrap();

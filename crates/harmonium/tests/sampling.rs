@@ -7,7 +7,7 @@ use common::*;
 use countgrid_counts::Dense;
 use countgrid_em::{Tables, TablesMut, TablesMutExt, restart_seed};
 use countgrid_harmonium::{
-    Acceptance, Adjusted, Chains, Couplings, Exchange, Gradient, Guard, Harmonium, HarmoniumError, Noise,
+    Acceptance, Adjusted, Chains, Exchange, Gradient, Guard, Harmonium, HarmoniumError, IsingModel, Noise,
     Prior, Rates, Shape, Sharing, Step, Uniforms, add_gram, effective_sample_size, empirical_bayes, r_hat,
     step_bound,
 };
@@ -15,23 +15,23 @@ use rand_chacha::ChaCha8Rng;
 
 fn perfect(model: &Model, count: usize, seed: u64) -> (Vec<u8>, bool) {
     let words = model.shape().word_count();
-    let couplings = Couplings::new(model, vec![0.0; Couplings::<()>::len(words)]).unwrap();
+    let ising = IsingModel::new(model, vec![0.0; IsingModel::<()>::len(words)]).unwrap();
     let (mut all, mut bounds) = (vec![0_u8; count * words], vec![0.0; 3 * words]);
     let (mut low, mut high, mut u) = (vec![0.0; words], vec![0.0; words], vec![0.0; words]);
     for (draw, state) in all.chunks_exact_mut(words).enumerate() {
         let mut past = Uniforms::<ChaCha8Rng>::new(restart_seed(seed, draw + 1));
-        let found = couplings.draw(|time, u| past.fill(time, u), 1 << 16, state, &mut bounds).unwrap();
+        let found = ising.draw(|time, u| past.fill(time, u), 1 << 16, state, &mut bounds).unwrap();
         // From twice the horizon the same draw; and the bounds never cross.
         low.fill(0.0);
         high.fill(1.0);
         for time in (0..2 * found.sweeps).rev() {
             past.fill(time, &mut u);
-            couplings.sweep(&u, &mut low, &mut high);
+            ising.sweep(&u, &mut low, &mut high);
             assert!(low.iter().zip(&high).all(|(low, high)| low <= high));
         }
         assert!(low == high && low.iter().zip(state).all(|(low, x)| *low == f64::from(*x)));
     }
-    (all, couplings.is_attractive())
+    (all, ising.is_attractive())
 }
 
 /// Moments of rows of words within 4.5 standard errors of enumeration, and a chi-square over all states.
@@ -95,9 +95,9 @@ fn a_cap_that_is_too_low_is_reported() {
     let shape = Shape::words(10, 1).unwrap();
     let tables = [vec![-9.0 * 2.0; 10], vec![2.0; 10], vec![1.0; 10]].concat();
     let model = Harmonium::new(shape, tables, &mut []).unwrap();
-    let couplings = Couplings::new(&model, vec![0.0; Couplings::<()>::len(10)]).unwrap();
+    let ising = IsingModel::new(&model, vec![0.0; IsingModel::<()>::len(10)]).unwrap();
     let mut past = Uniforms::<ChaCha8Rng>::new(1);
-    let found = couplings.draw(|time, u| past.fill(time, u), 64, &mut [0; 10], &mut vec![0.0; 30]);
+    let found = ising.draw(|time, u| past.fill(time, u), 64, &mut [0; 10], &mut vec![0.0; 30]);
     assert_eq!(found, Err(HarmoniumError::NotCoalesced { sweeps: 64 }));
 }
 
@@ -322,7 +322,7 @@ fn exchange_and_adjusted_langevin_sample_the_posterior() {
 
     let (mut model, mut noise, mut acceptance) = (start.clone(), draws(61), Acceptance::default());
     let (mut proposal, mut couplings) =
-        (vec![0.0; shape.model_len()], vec![0.0; Couplings::<()>::len(2) + 6]);
+        (vec![0.0; shape.model_len()], vec![0.0; IsingModel::<()>::len(2) + 6]);
     let mut squares = [vec![], vec![], vec![]];
     for step in 0..12_000 {
         let exchange = Exchange {
@@ -414,8 +414,8 @@ fn empirical_bayes_recovers_a_known_prior() {
 }
 
 /// A synthetic set of words and features with known couplings: learned from a rough start, by contrastive divergence and
-/// then by the exact gradient, the Gram matrix of all couplings, which is what the law depends on, comes back. CD alone
-/// ended some tens of nats lower.
+/// then by the exact gradient, the Gram matrix of all couplings, which is what the distribution depends on, comes
+/// back. CD alone ended some tens of nats lower.
 #[test]
 fn dual_wing_couplings_are_recovered() {
     const DOCUMENTS: usize = 2000;

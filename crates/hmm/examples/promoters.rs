@@ -10,11 +10,11 @@ use std::error::Error;
 
 use countgrid_classify::{SupportVectors, SvmOptions, stratified_folds};
 use countgrid_counts::{Sequence, Sequences, SequencesBuf};
-use countgrid_em::{EmOptions, FreeEnergy, Restarts, Tables, unobserved};
+use countgrid_em::{EmOptions, FreeEnergy, Restarts, Tables, no_observer};
 use countgrid_hmm::{Grouping, Hmm, Learner, Posterior, Shape, Statistics, Terms};
 use countgrid_io::{SequenceOptions, read_sequences};
 use countgrid_math::{AlignedVec, exp};
-use countgrid_scores::{Form, Similarity, Standard, cross, fisher, gram, top};
+use countgrid_scores::{Form, Similarity, Standardizer, cross, fisher, gram, top};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 type Model = Hmm<f64, AlignedVec<f64>>;
@@ -110,7 +110,7 @@ fn fit(data: &Data, training: &[usize], class: usize, states: usize, seed: u64) 
     let mut best = vec![0.0; shape.hmm_len()];
     Restarts::new(RESTARTS, 2 * seed + class as u64)?.run(&mut learner, &mut best, |learner, restart| {
         learner.model_mut().randomize(&mut ChaCha8Rng::seed_from_u64(restart.seed));
-        plan.fit(learner, &own, &mut statistics, unobserved)
+        plan.fit(learner, &own, &mut statistics, no_observer)
     })?;
     Ok(learner.into_model())
 }
@@ -179,7 +179,7 @@ struct Distances {
 
 impl Distances {
     fn new(mut training: Vec<f64>, mut new: Vec<f64>, columns: usize) -> Fallible<Self> {
-        let standard = Standard::fit(&training, vec![0.0; 2 * columns])?;
+        let standard = Standardizer::fit(&training, vec![0.0; 2 * columns])?;
         standard.apply(&mut training)?;
         standard.apply(&mut new)?;
         let items = training.len() / columns;

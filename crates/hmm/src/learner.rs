@@ -81,7 +81,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> TablesMut for Statistics<T, S> {
 ///
 /// ```
 /// use countgrid_counts::Sequences;
-/// use countgrid_em::{EmOptions, Restarts, unobserved};
+/// use countgrid_em::{EmOptions, Restarts, no_observer};
 /// use countgrid_hmm::{Hmm, Learner, Shape, Statistics};
 /// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 ///
@@ -93,7 +93,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> TablesMut for Statistics<T, S> {
 /// let plan = EmOptions::default().check()?;
 /// let best = Restarts::new(5, 42)?.run(&mut learner, &mut vec![0.0; shape.hmm_len()], |learner, restart| {
 ///     learner.model_mut().randomize(&mut ChaCha8Rng::seed_from_u64(restart.seed));
-///     plan.fit(learner, &sequences, &mut statistics, unobserved)
+///     plan.fit(learner, &sequences, &mut statistics, no_observer)
 /// })?;
 /// assert!(best.outcome.free_energy < 10.0 * 2_f64.ln()); // better than coins
 /// # Ok::<(), Box<dyn core::error::Error>>(())

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use countgrid_counts::Sequences;
-//! use countgrid_em::{EmOptions, unobserved};
+//! use countgrid_em::{EmOptions, no_observer};
 //! use countgrid_hmm::{Hmm, Learner, Shape, Statistics};
 //! use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 //!
@@ -18,7 +18,7 @@
 //!
 //! let mut learner = Learner::new(hmm, 0.1)?;
 //! let mut statistics = Statistics::allocate(shape, sequences.longest())?;
-//! EmOptions::default().check()?.fit(&mut learner, &sequences, &mut statistics, unobserved)?;
+//! EmOptions::default().check()?.fit(&mut learner, &sequences, &mut statistics, no_observer)?;
 //!
 //! let hmm = learner.into_model();
 //! let sequence = sequences.get(0).ok_or("there are two")?;

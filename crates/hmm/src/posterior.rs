@@ -8,7 +8,7 @@ use crate::{
     Hmm, HmmError, Shape,
     error::{long_enough, same_length},
     hmm::{PartsMut, parts_mut},
-    recursions::{Blocks, Likelihood, Smooth, Step, Visit, Work, cut, pack_rows},
+    recursions::{Blocks, Likelihood, Smooth, Step, Visit, Work, pack_rows, take_prefix},
 };
 
 impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
@@ -40,8 +40,8 @@ impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
         let width = shape.width::<T>();
         long_enough("scratch", shape.likelihood_scratch_len::<T>(), scratch.len())?;
         let mut rest = scratch;
-        let rows = cut(&mut rest, shape.packed_len::<T>());
-        let (row, next) = (cut(&mut rest, width), cut(&mut rest, width));
+        let rows = take_prefix(&mut rest, shape.packed_len::<T>());
+        let (row, next) = (take_prefix(&mut rest, width), take_prefix(&mut rest, width));
         row.fill(T::zero());
         pack_rows(shape.states(), self.tables().1, rows, width);
         let kernel = Likelihood { parts: self.tables(), x: sequence.entries(), rows, row, next };

@@ -25,7 +25,7 @@ pub(crate) struct Packed<'a, T> {
 }
 
 /// The first `len` elements, which the buffer then no longer has. (None of a shorter one: lengths are checked before.)
-pub(crate) fn cut<'a, T>(buffer: &mut &'a mut [T], len: usize) -> &'a mut [T] {
+pub(crate) fn take_prefix<'a, T>(buffer: &mut &'a mut [T], len: usize) -> &'a mut [T] {
     let (first, rest) = core::mem::take(buffer).split_at_mut_checked(len).unwrap_or_default();
     *buffer = rest;
     first
@@ -45,7 +45,7 @@ impl<'a, T: Real> Work<'a, T> {
     /// Cuts scratch of at least [`Shape::scratch_len`] of the sequence's length.
     pub(crate) fn new(shape: &Shape, scratch: &'a mut [T], positions: usize) -> Self {
         let (width, mut rest) = (shape.width::<T>(), scratch);
-        let mut take = |len| cut(&mut rest, len);
+        let mut take = |len| take_prefix(&mut rest, len);
         let packed =
             Packed { width, rows: take(shape.packed_len::<T>()), columns: take(shape.packed_len::<T>()) };
         Self {

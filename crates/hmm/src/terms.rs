@@ -8,7 +8,7 @@ use crate::{
     Hmm, HmmError,
     error::{long_enough, same_length},
     mean_field::floored_ln,
-    recursions::{Blocks, Pair, Step, Visit, cut, emission},
+    recursions::{Blocks, Pair, Step, Visit, emission, take_prefix},
 };
 
 /// The posterior over states that free energies are of.
@@ -118,7 +118,7 @@ impl<'a, T: Real, S: AsRef<[T]>> Terms<'a, T, S> {
     ///
     /// # Errors
     /// [`HmmError::Symbols`], [`HmmError::Length`], [`HmmError::Impossible`].
-    pub fn of<X: Symbol>(
+    pub fn sequence_terms<X: Symbol>(
         &self,
         sequence: &Sequence<'_, X>,
         terms: &mut [T],
@@ -136,7 +136,7 @@ impl<'a, T: Real, S: AsRef<[T]>> Terms<'a, T, S> {
             Posterior::MeanField { sweeps } => {
                 let states = self.hmm.shape().states();
                 let mut rest = scratch;
-                let q = cut(&mut rest, positions * states);
+                let q = take_prefix(&mut rest, positions * states);
                 self.hmm.mean_field(sequence, sweeps, q, rest)?;
                 self.mean_field(sequence.entries(), q, terms);
                 terms.iter().fold(0.0, |sum, &term| sum + term.to_f64())
@@ -163,10 +163,10 @@ impl<'a, T: Real, S: AsRef<[T]>> Terms<'a, T, S> {
             start,
             emit,
             by_position: self.grouping == Grouping::Position,
-            ent_start: cut(&mut rest, states),
-            ent_trans: cut(&mut rest, pairs),
-            ce_start: cut(&mut rest, states),
-            ce_trans: cut(&mut rest, pairs),
+            ent_start: take_prefix(&mut rest, states),
+            ent_trans: take_prefix(&mut rest, pairs),
+            ce_start: take_prefix(&mut rest, states),
+            ce_trans: take_prefix(&mut rest, pairs),
             ce_emit: rest,
         }
     }
@@ -176,8 +176,8 @@ impl<'a, T: Real, S: AsRef<[T]>> Terms<'a, T, S> {
         let states = start.len().max(1);
         let (pairs, singles) = self.rows(x.len());
         let mut rest = terms;
-        let (ent, ce_start) = (cut(&mut rest, singles * states), cut(&mut rest, states));
-        let (ce_trans, ce_emit) = (cut(&mut rest, pairs * states * states), rest);
+        let (ent, ce_start) = (take_prefix(&mut rest, singles * states), take_prefix(&mut rest, states));
+        let (ce_trans, ce_emit) = (take_prefix(&mut rest, pairs * states * states), rest);
         let place = |n| if self.grouping == Grouping::Position { n } else { 0 };
         for (n, (q, &x)) in q.chunks_exact(states).zip(x).enumerate() {
             let rows = ent.iter_mut().zip(ce_emit.iter_mut()).skip(place(n) * states);
@@ -267,7 +267,7 @@ impl<T: Real, S: AsRef<[T]>, X: Symbol> FreeEnergy<Sequence<'_, X>> for Terms<'_
         terms: &mut [T],
         scratch: &mut [T],
     ) -> Result<T, HmmError> {
-        self.of(sequence, terms, scratch)
+        self.sequence_terms(sequence, terms, scratch)
     }
 }
 
@@ -290,6 +290,6 @@ impl<T: Real, S: AsRef<[T]>, X: Symbol> FreeEnergy<Sequence<'_, X>> for Hmm<T, S
         terms: &mut [T],
         scratch: &mut [T],
     ) -> Result<T, HmmError> {
-        Terms::new(self, Posterior::Exact, Grouping::Position).of(sequence, terms, scratch)
+        Terms::new(self, Posterior::Exact, Grouping::Position).sequence_terms(sequence, terms, scratch)
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     Hmm, HmmError,
     error::{long_enough, same_length},
     hmm::Parts,
-    recursions::{cut, emission},
+    recursions::{emission, take_prefix},
 };
 
 impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
@@ -42,7 +42,8 @@ impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
         long_enough("scratch", shape.scratch_len::<T>(positions), scratch.len())?;
         let states = shape.states();
         let mut rest = scratch;
-        let (logs, delta) = (cut(&mut rest, states * states), cut(&mut rest, positions * states));
+        let (logs, delta) =
+            (take_prefix(&mut rest, states * states), take_prefix(&mut rest, positions * states));
         let parts = self.tables();
         for (log, &p) in logs.iter_mut().zip(parts.1) {
             *log = if p < T::FLOOR { T::neg_infinity() } else { ln(p) };

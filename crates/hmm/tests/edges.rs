@@ -4,7 +4,7 @@ mod common;
 
 use common::doubles;
 use countgrid_counts::{Sequence, Sequences};
-use countgrid_em::{EmOptions, ExpectedCounts, Fit, FreeEnergy, Learn, Restarts, Tables, unobserved};
+use countgrid_em::{EmOptions, ExpectedCounts, Fit, FreeEnergy, Learn, Restarts, Tables, no_observer};
 use countgrid_hmm::{
     Chain, ChainShape, Grouping, Hmm, HmmError, Learner, Posterior, Shape, Statistics, Terms,
 };
@@ -134,7 +134,7 @@ fn scratch_is_minimal() {
                 let of = Terms::new(&hmm, posterior, grouping);
                 minimal(of.scratch_len(&sequence), |found| {
                     let mut terms = zeros(of.terms(n));
-                    of.of(&sequence, &mut terms, &mut zeros(found))?;
+                    of.sequence_terms(&sequence, &mut terms, &mut zeros(found))?;
                     Ok(terms)
                 });
             }
@@ -248,7 +248,7 @@ fn restarts_find_the_better_optimum() {
     let plan = EmOptions { iterations: 200, tolerance: 1e-10 }.check().unwrap();
     let best = Restarts::new(4, 1).unwrap().run(&mut learner, &mut [0.0; 10], |learner, restart| {
         learner.model_mut().randomize(&mut ChaCha8Rng::seed_from_u64(restart.seed));
-        plan.fit(learner, &data, &mut statistics, unobserved)
+        plan.fit(learner, &data, &mut statistics, no_observer)
     });
     // The truth: 19 changes in 199 steps, no noise.
     let truth = -(19.0 * (19.0_f64 / 199.0).ln() + 180.0 * (180.0_f64 / 199.0).ln());

@@ -57,10 +57,10 @@ impl Alphabet {
         let both =
             |symbol: &char| symbol.is_ascii_uppercase() && symbols.contains(&symbol.to_ascii_lowercase());
         let folded = !symbols.iter().any(both);
-        Self::of(symbols, folded)
+        Self::from_symbols(symbols, folded)
     }
 
-    pub(crate) fn of(symbols: Vec<char>, folded: bool) -> Result<Self, AlphabetError> {
+    pub(crate) fn from_symbols(symbols: Vec<char>, folded: bool) -> Result<Self, AlphabetError> {
         if symbols.is_empty() {
             return Err(AlphabetError::Empty);
         }

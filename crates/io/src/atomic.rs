@@ -77,24 +77,24 @@ pub fn write_atomically(
 /// Those of [`write_atomically`], as far as they can be known.
 pub fn check_writable(path: impl AsRef<Path>) -> Result<(), WriteError> {
     let path = path.as_ref();
-    let check = match Place::of(path) {
-        Ok(Place::Stream) => File::options().write(true).open(path).map(drop),
-        Ok(Place::File { target, .. }) => temporary(&target).map(drop),
+    let check = match Destination::from_path(path) {
+        Ok(Destination::Stream) => File::options().write(true).open(path).map(drop),
+        Ok(Destination::File { target, .. }) => temporary(&target).map(drop),
         Err(error) => Err(error),
     };
     check.map_err(|error| WriteError { file: path.to_path_buf(), error })
 }
 
 /// What a path is to be replaced.
-enum Place {
+enum Destination {
     /// A device or a pipe.
     Stream,
     /// A file, there already or not, links resolved.
     File { target: PathBuf, before: Option<fs::Permissions> },
 }
 
-impl Place {
-    fn of(path: &Path) -> io::Result<Self> {
+impl Destination {
+    fn from_path(path: &Path) -> io::Result<Self> {
         let about = match fs::metadata(path) {
             Ok(about) => about,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -117,13 +117,13 @@ impl Place {
 }
 
 fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let (target, before) = match Place::of(path)? {
-        Place::Stream => {
+    let (target, before) = match Destination::from_path(path)? {
+        Destination::Stream => {
             let mut out = BufWriter::new(File::options().write(true).open(path)?);
             write(&mut out)?;
             return out.flush();
         }
-        Place::File { target, before } => (target, before),
+        Destination::File { target, before } => (target, before),
     };
     let temporary = temporary(&target)?;
     let mut out = BufWriter::with_capacity(1 << 16, temporary.as_file());

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use walkdir::{DirEntry, WalkDir};
 
 use crate::doc_comments::comments;
-use crate::document::{Document, TITLE, beginning};
+use crate::document::{Document, TITLE, truncate_text};
 use crate::error::{Problem, ReadError};
 use crate::folder::{Skipped, id};
 use crate::read::{Format, Summary};
@@ -67,7 +67,7 @@ pub fn cargo_docs_in(home: &Path, max_documents: usize) -> Result<(Vec<Document>
     let names: Vec<String> = crates.keys().cloned().collect();
     for (number, (name, folder)) in crates.iter().enumerate() {
         sample.extend(read_crate(number, name, folder, max_documents.div_ceil(LABELS), &mut tally));
-        shorten(&mut sample, max_documents);
+        keep_smallest(&mut sample, max_documents);
     }
     if sample.is_empty() {
         return Err(ReadError::new(&root, None, Problem::NoDocuments { skipped: tally.skipped.total() }));
@@ -142,7 +142,7 @@ fn read_crate(number: usize, name: &str, folder: &Path, max: usize, tally: &mut 
     let entries = WalkDir::new(folder).sort_by_file_name().into_iter().filter_entry(wanted).flatten();
     for entry in entries.filter(|entry| entry.file_type().is_file()) {
         let path = entry.path();
-        if path.extension().is_none_or(|ending| ending != "rs") {
+        if path.extension().is_none_or(|extension| extension != "rs") {
             continue;
         }
         let short = entry.metadata().is_ok_and(|about| about.len() <= SOURCE);
@@ -161,7 +161,7 @@ fn read_crate(number: usize, name: &str, folder: &Path, max: usize, tally: &mut 
             }
             let document = Document {
                 id: format!("{}:{}", id(path, folder.parent().unwrap_or(folder)), comment.line),
-                title: format!("{name}: {}", beginning(first_sentence(&comment.text), TITLE)),
+                title: format!("{name}: {}", truncate_text(first_sentence(&comment.text), TITLE)),
                 label: None,
                 text: comment.text,
                 file: Arc::clone(&file),
@@ -170,15 +170,15 @@ fn read_crate(number: usize, name: &str, folder: &Path, max: usize, tally: &mut 
             sample.push(Candidate { hash, place: (number, seen.len()), document });
             // So that the memory is bounded, yet sorting is rare.
             if sample.len() >= max.saturating_mul(2).max(1024) {
-                shorten(&mut sample, max);
+                keep_smallest(&mut sample, max);
             }
         }
     }
-    shorten(&mut sample, max);
+    keep_smallest(&mut sample, max);
     sample
 }
 
-fn shorten(sample: &mut Vec<Candidate>, length: usize) {
+fn keep_smallest(sample: &mut Vec<Candidate>, length: usize) {
     if sample.len() > length {
         sample.sort_by_key(|one| (one.hash, one.place));
         sample.truncate(length);

@@ -61,17 +61,17 @@ impl Roles {
 
         let plain: Vec<String> = names.iter().map(|name| plain(name)).collect();
         let mut taken: Vec<usize> = [text, title, label, id].into_iter().flatten().collect();
-        let mut usual = |found: Option<usize>, known: &str, same: fn(&str, &str) -> bool| {
+        let mut known_column = |found: Option<usize>, known: &str, same: fn(&str, &str) -> bool| {
             let free = |name| (0..plain.len()).find(|i| !taken.contains(i) && same(&plain[*i], name));
             let found = found.or_else(|| known.split(' ').find_map(free));
             taken.extend(found);
             found
         };
         let exact = |column: &str, name: &str| column == name;
-        let text = usual(text, known, exact).or_else(|| usual(None, known, ends_with));
-        let title = usual(title, TITLE, exact);
-        let label = usual(label, LABEL, exact);
-        let id = usual(id, ID, exact);
+        let text = known_column(text, known, exact).or_else(|| known_column(None, known, ends_with));
+        let title = known_column(title, TITLE, exact);
+        let label = known_column(label, LABEL, exact);
+        let id = known_column(id, ID, exact);
         Ok(Self { text, title, label, id })
     }
 

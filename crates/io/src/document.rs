@@ -21,7 +21,7 @@ pub struct Document {
 }
 
 /// The first words of a text as a title: at most `characters`, cut at a blank where there is one.
-pub(crate) fn beginning(text: &str, characters: usize) -> String {
+pub(crate) fn truncate_text(text: &str, characters: usize) -> String {
     let mut title = String::new();
     let mut used = 0;
     for word in text.split_whitespace() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use walkdir::WalkDir;
 
-use crate::document::{Document, TITLE, beginning};
+use crate::document::{Document, TITLE, truncate_text};
 use crate::error::{Problem, ReadError};
 use crate::source::{Budget, Limits, Source, read_text};
 
@@ -48,10 +48,11 @@ pub(crate) enum Name {
 }
 
 impl Name {
-    pub(crate) fn of(path: &Path) -> Self {
+    pub(crate) fn from_path(path: &Path) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
-        let extension = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, ending)| ending);
+        let extension =
+            name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);
         match extension {
             Some("csv") => Self::Csv,
             Some("tsv" | "tab") => Self::Tsv,
@@ -78,7 +79,7 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    pub(crate) fn of(folder: &Path) -> Result<Self, ReadError> {
+    pub(crate) fn read(folder: &Path) -> Result<Self, ReadError> {
         let (mut files, mut skipped) = (Vec::new(), Skipped::default());
         let mut entries = WalkDir::new(folder).min_depth(1).sort_by_file_name().into_iter();
         while let Some(entry) = entries.next() {
@@ -111,7 +112,8 @@ impl Listing {
 
     /// The one file that is the data, where the folder merely holds it; none if the folder holds texts.
     pub(crate) fn sole_table(&self, folder: &Path) -> Result<Option<&Path>, ReadError> {
-        let of = |wanted: fn(Name) -> bool| self.files.iter().filter(move |path| wanted(Name::of(path)));
+        let of =
+            |wanted: fn(Name) -> bool| self.files.iter().filter(move |path| wanted(Name::from_path(path)));
         if of(|name| matches!(name, Name::Text | Name::Other)).next().is_some() {
             return Ok(None);
         }
@@ -139,7 +141,7 @@ pub(crate) fn each<E: From<ReadError>>(
     let Listing { files, mut skipped } = listing;
     let mut read = Vec::new();
     for path in files {
-        let name = Name::of(&path);
+        let name = Name::from_path(&path);
         if name.is_table() {
             skipped.tables += 1;
             continue;
@@ -188,7 +190,7 @@ fn title(text: &str, path: &Path) -> String {
     let first = text.lines().map(|line| line.trim_matches(['#', '=', '-', '*', ' ', '\t']));
     let first = first.into_iter().find(|line| !line.is_empty()).unwrap_or("");
     if !first.is_empty() && first.chars().count() <= TITLE {
-        return beginning(first, TITLE + 1);
+        return truncate_text(first, TITLE + 1);
     }
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

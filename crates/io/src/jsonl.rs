@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use crate::columns::{Columns, Named, Roles, TEXT};
-use crate::document::{Document, TITLE, beginning, collected};
+use crate::document::{Document, TITLE, collected, truncate_text};
 use crate::error::{Problem, ReadError, excerpt};
 use crate::source::{Limits, Lines};
 
@@ -78,7 +78,7 @@ pub(crate) fn each<E: From<ReadError>>(
         documents += 1;
         visit(Document {
             id: scalar(columns.id)?.unwrap_or_else(|| documents.to_string()),
-            title: scalar(columns.title)?.unwrap_or_else(|| beginning(&text, TITLE)),
+            title: scalar(columns.title)?.unwrap_or_else(|| truncate_text(&text, TITLE)),
             label: scalar(columns.label)?,
             text,
             file: Arc::clone(file),
@@ -97,14 +97,14 @@ fn object(line: &str) -> Result<BTreeMap<String, &RawValue>, Problem> {
         // A value of another kind, or nothing of JSON at all.
         return Err(match serde_json::from_str::<&RawValue>(line) {
             Ok(_) => Problem::NotAnObject { found: excerpt(line) },
-            Err(error) => Problem::Json { what: said(&error) },
+            Err(error) => Problem::Json { what: json_problem(&error) },
         });
     }
-    serde_json::from_str(line).map_err(|error| Problem::Json { what: said(&error) })
+    serde_json::from_str(line).map_err(|error| Problem::Json { what: json_problem(&error) })
 }
 
 /// What the parser says, with the column; its line is always 1.
-fn said(error: &serde_json::Error) -> String {
+fn json_problem(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.replace(" at line 1 column ", " at column ")
 }
@@ -115,14 +115,16 @@ fn text(object: &BTreeMap<String, &RawValue>, name: &str) -> Result<String, Prob
     if !value.starts_with('"') {
         return Err(wrong(kind(value)));
     }
-    serde_json::from_str(value).map_err(|error| Problem::Json { what: said(&error) })
+    serde_json::from_str(value).map_err(|error| Problem::Json { what: json_problem(&error) })
 }
 
 fn scalar(object: &BTreeMap<String, &RawValue>, name: &str) -> Result<Option<String>, Problem> {
     let Some(value) = object.get(name).map(|value| value.get()) else { return Ok(None) };
     let text = match kind(value) {
         "null" => return Ok(None),
-        "a string" => serde_json::from_str(value).map_err(|error| Problem::Json { what: said(&error) })?,
+        "a string" => {
+            serde_json::from_str(value).map_err(|error| Problem::Json { what: json_problem(&error) })?
+        }
         "a number" | "true or false" => value.to_owned(),
         found => return Err(Problem::NoText { column: name.to_owned(), found }),
     };

@@ -220,7 +220,7 @@ pub fn visit<E: From<ReadError>>(
     let budget = Budget::new(options.limits.total_bytes);
     let about = path.metadata().map_err(|error| ReadError::new(path, None, Problem::Unreadable(error)))?;
     if about.is_dir() {
-        let mut listing = Listing::of(path)?;
+        let mut listing = Listing::read(path)?;
         listing.leave_out(&options.ignore);
         let table = match options.format {
             Some(Format::Folder) => None,
@@ -353,8 +353,8 @@ fn detect(path: &Path, head: &[u8], columns: &Columns) -> Result<Format, Problem
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.lines();
     let first = lines.next().unwrap_or("");
-    match Name::of(path) {
-        Name::Csv => return Ok(Format::Table(Table::of_first_line(first))),
+    match Name::from_path(path) {
+        Name::Csv => return Ok(Format::Table(Table::from_first_line(first))),
         Name::Tsv => return Ok(Format::Table(Table::Tab)),
         Name::JsonLines => return Ok(Format::JsonLines),
         Name::Docword => return Ok(Format::Docword),

@@ -139,26 +139,26 @@ pub(crate) fn collect(
 }
 
 fn fasta<R: BufRead>(mut lines: Lines<'_, R>, set: &mut Builder<'_>) -> Result<(), ReadError> {
-    let mut begun = false;
+    let mut has_record = false;
     loop {
         let number = lines.line() + 1;
         let Some(line) = lines.next()? else { break };
         if let Some(header) = line.strip_prefix('>') {
-            if begun {
+            if has_record {
                 set.end()?;
             }
             let id = header.split_whitespace().next().map(str::to_owned);
             let id = id.unwrap_or_else(|| (set.ids.len() + 1).to_string());
             set.begin(id, None, number);
-            begun = true;
+            has_record = true;
         } else if !line.starts_with(';') && !line.trim().is_empty() {
-            if !begun {
+            if !has_record {
                 return Err(ReadError::new(set.file, Some(number), Problem::NoFastaHeader));
             }
             set.extend(line, number)?;
         }
     }
-    if begun { set.end() } else { Ok(()) }
+    if has_record { set.end() } else { Ok(()) }
 }
 
 fn lines<R: BufRead>(mut lines: Lines<'_, R>, set: &mut Builder<'_>) -> Result<(), ReadError> {
@@ -182,8 +182,8 @@ fn detect(path: &Path, head: &[u8], columns: &Columns) -> SequenceFormat {
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
-    match Name::of(path) {
-        Name::Csv => return SequenceFormat::Table(Table::of_first_line(first)),
+    match Name::from_path(path) {
+        Name::Csv => return SequenceFormat::Table(Table::from_first_line(first)),
         Name::Tsv => return SequenceFormat::Table(Table::Tab),
         _ => {}
     }
@@ -290,7 +290,7 @@ impl<'a> Builder<'a> {
                 // In the order of code points, whatever comes first in the file.
                 let mut symbols = met.clone();
                 symbols.sort_unstable();
-                let alphabet = Alphabet::of(symbols, folded)
+                let alphabet = Alphabet::from_symbols(symbols, folded)
                     .map_err(|_| ReadError::new(file, None, Problem::TooManySymbols))?;
                 let numbers: Vec<u16> =
                     met.iter().map(|&symbol| alphabet.index(symbol).unwrap_or(0)).collect();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use csv_core::ReadRecordResult;
 
 use crate::columns::{Columns, Named, Roles, TEXT};
-use crate::document::{Document, TITLE, beginning, collected};
+use crate::document::{Document, TITLE, collected, truncate_text};
 use crate::error::{Problem, ReadError, excerpt};
 use crate::read::Item;
 use crate::source::{Limits, Lines};
@@ -25,7 +25,7 @@ pub enum Table {
 
 impl Table {
     /// The separator of a `.csv` file by its first line: a comma, unless semicolons are more frequent.
-    pub(crate) fn of_first_line(line: &str) -> Self {
+    pub(crate) fn from_first_line(line: &str) -> Self {
         let count = |separator| line.matches(separator).count();
         if count(';') > count(',') { Self::Semicolon } else { Self::Comma }
     }
@@ -114,7 +114,7 @@ pub(crate) fn each<E: From<ReadError>>(
         let (id, label) = (filled(roles.id).unwrap_or_else(|| documents.to_string()), filled(roles.label));
         if let Some(text) = roles.text {
             let text = records.field(text).to_owned();
-            let title = filled(roles.title).unwrap_or_else(|| beginning(&text, TITLE));
+            let title = filled(roles.title).unwrap_or_else(|| truncate_text(&text, TITLE));
             let (file, line) = (Arc::clone(file), records.line);
             visit(Item::Document(Document { id, title, label, text, file, line }))?;
             continue;

@@ -10,8 +10,9 @@ use countgrid_io::{
 
 fn read(name: &str, bytes: &[u8], options: &SequenceOptions) -> Result<SequenceSet, String> {
     let folder = folder(&[(name, bytes)]);
-    let said = format!("{}/", folder.path().display());
-    read_sequences(folder.path().join(name), options).map_err(|error| error.to_string().replace(&said, "~/"))
+    let folder_prefix = format!("{}/", folder.path().display());
+    read_sequences(folder.path().join(name), options)
+        .map_err(|error| error.to_string().replace(&folder_prefix, "~/"))
 }
 
 fn texts(set: &SequenceSet) -> Vec<String> {

@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use countgrid_counts::Dense;
-//! use countgrid_em::{EmOptions, unobserved};
+//! use countgrid_em::{EmOptions, no_observer};
 //! use countgrid_lda::{Concentration, Inference, Lda, Learner, Options, Shape, Statistics};
 //! use rand_chacha::rand_core::SeedableRng;
 //!
@@ -22,7 +22,7 @@
 //! let mut learner = Learner::new(model, options)?;
 //! let mut statistics = Statistics::allocate(shape, 16)?;
 //!
-//! let outcome = EmOptions::default().check()?.fit(&mut learner, &bags, &mut statistics, unobserved)?;
+//! let outcome = EmOptions::default().check()?.fit(&mut learner, &bags, &mut statistics, no_observer)?;
 //! let model = learner.into_lda();
 //! let mut scratch = vec![0.0; shape.posterior_scratch_len()];
 //! let held_out = model.held_out_bound(&bags, Inference::default(), &mut scratch)?;

@@ -90,7 +90,7 @@ impl<'a, T: Real, S: AsRef<[T]>> Terms<'a, T, S> {
     ///
     /// # Errors
     /// Those of [`Lda::posterior`].
-    pub fn of<B: Bags>(
+    pub fn bag_terms<B: Bags>(
         &self,
         bags: &B,
         bag: usize,
@@ -160,6 +160,6 @@ impl<T: Real, S: AsRef<[T]>, C: Count> FreeEnergy<Bag<'_, C>> for Terms<'_, T, S
     }
 
     fn free_energy_terms(&self, bag: &Bag<'_, C>, terms: &mut [T], scratch: &mut [T]) -> Result<T, LdaError> {
-        self.of(bag, 0, terms, scratch)
+        self.bag_terms(bag, 0, terms, scratch)
     }
 }

@@ -1,7 +1,7 @@
 //! What is refused, and what is taken at the limits.
 
 use countgrid_counts::{Bag, CsrBuf, Dense};
-use countgrid_em::{EmOptions, Fit, Learn, Restarts, TablesMut, TablesMutExt, unobserved};
+use countgrid_em::{EmOptions, Fit, Learn, Restarts, TablesMut, TablesMutExt, no_observer};
 use countgrid_lda::{Inference, Lda, LdaError, Learner, Options, Shape, Statistics};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
@@ -45,19 +45,19 @@ fn inference_is_checked() {
         let room = &mut scratch[short..];
         lda.posterior_from(&bags, bag, inference, start, room).err()
     };
-    let usual = Inference::default();
-    assert_eq!(run(0, usual, None, 0), None);
-    assert!(matches!(run(0, usual, None, 1), Some(LdaError::Length { table: "scratch", .. })));
-    assert_eq!(run(1, usual, None, 0), Some(LdaError::NoSuchBag { bag: 1, bags: 1 }));
-    assert_eq!(run(0, Inference { sweeps: 0, ..usual }, None, 0), Some(LdaError::NoSweeps));
-    assert_eq!(run(0, Inference { tolerance: f64::NAN, ..usual }, None, 0), Some(LdaError::Tolerance));
-    assert_eq!(run(0, usual, Some(&[1.0, 0.0]), 0), Some(LdaError::Gamma { topic: 1 }));
-    assert!(matches!(run(0, usual, Some(&[1.0]), 0), Some(LdaError::Length { table: "gamma", .. })));
+    let defaults = Inference::default();
+    assert_eq!(run(0, defaults, None, 0), None);
+    assert!(matches!(run(0, defaults, None, 1), Some(LdaError::Length { table: "scratch", .. })));
+    assert_eq!(run(1, defaults, None, 0), Some(LdaError::NoSuchBag { bag: 1, bags: 1 }));
+    assert_eq!(run(0, Inference { sweeps: 0, ..defaults }, None, 0), Some(LdaError::NoSweeps));
+    assert_eq!(run(0, Inference { tolerance: f64::NAN, ..defaults }, None, 0), Some(LdaError::Tolerance));
+    assert_eq!(run(0, defaults, Some(&[1.0, 0.0]), 0), Some(LdaError::Gamma { topic: 1 }));
+    assert!(matches!(run(0, defaults, Some(&[1.0]), 0), Some(LdaError::Length { table: "gamma", .. })));
     let other = Bag::new(4, &[3], &[1.0]).unwrap();
-    let found = lda.posterior(&other, 0, usual, &mut scratch).err();
+    let found = lda.posterior(&other, 0, defaults, &mut scratch).err();
     assert_eq!(found, Some(LdaError::Features { expected: 3, found: 4 }));
     assert!(lda.row(3).is_empty() && lda.row(usize::MAX / 2 + 1).is_empty());
-    let posterior = lda.posterior(&bags, 0, usual, &mut scratch).unwrap();
+    let posterior = lda.posterior(&bags, 0, defaults, &mut scratch).unwrap();
     assert_eq!(posterior.phi(3, &mut [0.0; 2]), Err(LdaError::Features { expected: 3, found: 3 }));
     assert!(posterior.phi(0, &mut [0.0; 3]).is_err() && posterior.proportions(&mut []).is_err());
     assert!(posterior.beta_gradient(&mut [0.0]).is_err() && posterior.alpha_gradient(&mut [0.0]).is_err());
@@ -164,7 +164,7 @@ fn starts() {
     let mut objectives = Vec::new();
     let best = Restarts::new(5, 9).unwrap().run(&mut learner, &mut [0.0; 8], |learner, restart| {
         learner.lda_mut().randomize(&mut ChaCha8Rng::seed_from_u64(restart.seed));
-        let outcome = plan.fit(learner, &bags, &mut statistics, unobserved)?;
+        let outcome = plan.fit(learner, &bags, &mut statistics, no_observer)?;
         objectives.push(outcome.objective);
         Ok::<_, countgrid_em::FitError<LdaError>>(outcome)
     });

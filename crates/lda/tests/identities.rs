@@ -338,7 +338,7 @@ fn words_of_unlikely_topics() {
         assert!(posterior.bound() <= 2.0 * T::FLOOR.to_f64().ln());
         let model = Terms::new(&lda, Inference::default(), Grouping::Topic);
         let (mut terms, mut room) = (vec![T::zero(); model.terms()], vec![T::zero(); model.scratch()]);
-        let free_energy = model.of(&bag, 0, &mut terms, &mut room).unwrap().to_f64();
+        let free_energy = model.bag_terms(&bag, 0, &mut terms, &mut room).unwrap().to_f64();
         let words: f64 = terms[4..6].iter().map(|&x| x.to_f64()).sum();
         assert!((words / T::FLOOR.to_f64().ln() + 2.0).abs() < 8.0 * T::UNIT_ROUNDOFF.to_f64());
         let sum: f64 = terms.iter().map(|&x| x.to_f64()).sum();
@@ -366,7 +366,7 @@ fn stepwise_fits() {
     let plan = StepwiseOptions { step_size, passes: 20, ..StepwiseOptions::default() }.check().unwrap();
     let view = bags.as_view();
     let batches = |_| (0..6).map(|b| (view.slice(10 * b..10 * (b + 1)).unwrap(), 1.0 / 6.0));
-    plan.fit(&mut learner, &mut statistics, batches, countgrid_em::unobserved).unwrap();
+    plan.fit(&mut learner, &mut statistics, batches, countgrid_em::no_observer).unwrap();
     let first = usize::from(learner.lda().row(0)[1] > learner.lda().row(0)[0]);
     // Ten documents of a batch have five of a kind, which have 4, 2 and on average 3.8 to 4.2 of its words: whatever the
     // weights of the batches, a word's share is that of a mixture of them, but for what the other topic has of it.

@@ -18,6 +18,6 @@ mod words;
 pub use crate::{
     error::{PageError, WriteError},
     html::write_html,
-    page::{Document, MAX_CELLS, Page, Space, Word, beginning, coverage},
+    page::{Document, MAX_CELLS, Page, Space, Word, coverage, truncate_text},
     words::characteristic_words,
 };

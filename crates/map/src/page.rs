@@ -145,11 +145,11 @@ pub fn coverage(
 /// a title where there is none.
 ///
 /// ```
-/// use countgrid_map::beginning;
-/// assert_eq!(beginning(" The cat\nsat on the mat.", 12), "The cat sat…");
-/// assert_eq!(beginning("猫坐在垫子上", 3), "猫坐在…");
+/// use countgrid_map::truncate_text;
+/// assert_eq!(truncate_text(" The cat\nsat on the mat.", 12), "The cat sat…");
+/// assert_eq!(truncate_text("猫坐在垫子上", 3), "猫坐在…");
 /// ```
-pub fn beginning(text: &str, characters: usize) -> String {
+pub fn truncate_text(text: &str, characters: usize) -> String {
     let mut short = String::new();
     let mut used = 0;
     for word in text.split_whitespace() {

@@ -18,7 +18,7 @@
 //! | scalar | [`Real`], sealed: `f32`, `f64` |
 //! | elementary functions | [`exp`], [`exp_m1`], [`ln`], [`ln_1p`], [`sigmoid`], [`softplus`], [`sqrt`] |
 //! | gamma functions | [`ln_gamma`], [`digamma`], [`trigamma`] of positive numbers |
-//! | over slices | [`exp_slice`], [`ln_slice`], [`digamma_slice`], [`axpy`], [`scale`], [`softmax`], [`softmax_cut`] |
+//! | over slices | [`exp_slice`], [`ln_slice`], [`digamma_slice`], [`axpy`], [`scale`], [`softmax`], [`softmax_with_threshold`] |
 //! | from slices | [`sum`], [`dot`], [`max`], [`log_sum_exp`], [`sum_xlogx`], [`sum_ln_floored`] |
 //! | own loops | [`dispatch`] compiles a [`Kernel`] for the instruction sets of a [`Level`] |
 //! | memory | [`prefetch`]; `AlignedVec`, with feature `alloc` |
@@ -63,6 +63,6 @@ pub use crate::{
     error::LengthError,
     prefetch::prefetch,
     real::{Floats, FloatsMut, Real},
-    reduce::{dot, log_sum_exp, max, softmax, softmax_cut, sum, sum_ln_floored, sum_xlogx},
+    reduce::{dot, log_sum_exp, max, softmax, softmax_with_threshold, sum, sum_ln_floored, sum_xlogx},
     slices::{axpy, digamma_slice, exp_slice, ln_slice, scale},
 };

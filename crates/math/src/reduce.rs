@@ -86,7 +86,7 @@ kernels! {
     Avx2 Dot(&'a [T], &'a [T]) = |x, y| dot_body(x, y);
     Avx512 SumXLogX(&'a [T]) = |x| reduce(T::zero(), x, |x| if x == T::zero() { x } else { x * ln(x) }, add);
     Avx512 LogSumExp(&'a [T]) = |x| log_sum_exp_body(x);
-    Avx512 SoftmaxCut(&'a mut [T], T) = |x, cut| softmax_body(x, cut);
+    Avx512 SoftmaxWithThreshold(&'a mut [T], T) = |x, threshold| softmax_body(x, threshold);
 }
 
 #[inline(always)]
@@ -121,13 +121,13 @@ fn log_sum_exp_body<T: Real>(x: &[T]) -> T {
 }
 
 #[inline(always)]
-fn softmax_body<T: Real>(x: &mut [T], cut: T) -> T {
+fn softmax_body<T: Real>(x: &mut [T], threshold: T) -> T {
     let largest = largest(x);
     if largest == T::neg_infinity() {
         x.fill(T::zero());
         return largest;
     }
-    let lowest = if cut > T::zero() || cut.is_nan() { -cut } else { T::zero() };
+    let lowest = if threshold > T::zero() || threshold.is_nan() { -threshold } else { T::zero() };
     for x in x.iter_mut() {
         let is_cut = *x - largest < lowest; // false for NaN and for ∞ - ∞
         *x = if is_cut { T::zero() } else { relative_exp(*x, largest) };
@@ -260,19 +260,19 @@ pub fn log_sum_exp<T: Real>(x: &[T]) -> T {
 /// assert_eq!(x, [0.5, 0.5, 0.0]);
 /// ```
 pub fn softmax<T: Real>(x: &mut [T]) -> T {
-    dispatch(SoftmaxCut(x, T::infinity()))
+    dispatch(SoftmaxWithThreshold(x, T::infinity()))
 }
 
-/// [`softmax`] in which elements more than `cut` nats below the largest become exactly 0 and do not count.
+/// [`softmax`] in which elements more than `threshold` nats below the largest become exactly 0 and do not count.
 ///
-/// Of `n` elements at most `n e^-cut` of the mass is dropped. A negative cut counts as 0, which keeps the
+/// Of `n` elements at most `n e^-threshold` of the mass is dropped. A negative cut counts as 0, which keeps the
 /// largest alone; a NaN cuts nothing.
 ///
 /// ```
 /// let mut x = [0.0_f32, -30.0, 0.0];
-/// countgrid_math::softmax_cut(&mut x, 25.0);
+/// countgrid_math::softmax_with_threshold(&mut x, 25.0);
 /// assert_eq!(x, [0.5, 0.0, 0.5]);
 /// ```
-pub fn softmax_cut<T: Real>(x: &mut [T], cut: T) -> T {
-    dispatch(SoftmaxCut(x, cut))
+pub fn softmax_with_threshold<T: Real>(x: &mut [T], threshold: T) -> T {
+    dispatch(SoftmaxWithThreshold(x, threshold))
 }

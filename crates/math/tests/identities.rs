@@ -83,7 +83,7 @@ macro_rules! identities {
                     cut in 0.0..30.0 as $float,
                 ) {
                     let (mut all, mut some) = (x.clone(), x.clone());
-                    let (total, kept) = (softmax(&mut all), softmax_cut(&mut some, cut));
+                    let (total, kept) = (softmax(&mut all), softmax_with_threshold(&mut some, cut));
                     let largest = max(&x);
                     for (x, q) in x.iter().zip(&some) {
                         prop_assert_eq!(*q == 0.0, x - largest < -cut);

@@ -99,7 +99,7 @@ macro_rules! levels {
                     let returned = same_on_every_level(|| bits(&[softmax(&mut x.clone())]));
                     prop_assert_eq!(returned, bits(&[expected]));
                     in_place(&x, |x| { softmax(x); });
-                    in_place(&x, |x| { softmax_cut(x, 20.0); });
+                    in_place(&x, |x| { softmax_with_threshold(x, 20.0); });
                 }
             }
         }

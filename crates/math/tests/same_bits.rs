@@ -73,7 +73,7 @@ fn hashes<T: Arguments>() -> Vec<(&'static str, u64)> {
         ("sum_xlogx", hash([sum_xlogx(&roots)])),
         ("log_sum_exp", hash([log_sum_exp(moderate)])),
         ("softmax", hash([softmax(&mut q)].into_iter().chain(q))),
-        ("softmax_cut", hash([softmax_cut(&mut cut, T::one())].into_iter().chain(cut))),
+        ("softmax_cut", hash([softmax_with_threshold(&mut cut, T::one())].into_iter().chain(cut))),
         ("axpy and scale", hash(y)),
         ("digamma_slice", hash(digammas)),
     ]

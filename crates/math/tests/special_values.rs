@@ -143,12 +143,12 @@ macro_rules! special_values {
                     [(1.0, [0.5, 0.5, 0.0]), (0.0, [0.5, 0.5, 0.0]), (-1.0, [0.5, 0.5, 0.0])]
                 {
                     let mut q = [7.0, 7.0, 5.5];
-                    same(softmax_cut(&mut q, cut), 7.0 + LN_2);
+                    same(softmax_with_threshold(&mut q, cut), 7.0 + LN_2);
                     assert_eq!(q, expected);
                 }
                 for cut in [NAN, INF, 1.5] {
                     let (mut q, mut uncut) = ([7.0, 7.0, 5.5], [7.0, 7.0, 5.5]);
-                    same(softmax_cut(&mut q, cut), softmax(&mut uncut));
+                    same(softmax_with_threshold(&mut q, cut), softmax(&mut uncut));
                     assert_eq!(q, uncut);
                 }
             }

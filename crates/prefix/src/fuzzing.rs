@@ -5,7 +5,7 @@ use core::num::Wrapping;
 
 use countgrid_torus::{Torus, Windows};
 
-use crate::{BoxSums, inclusive_in_place, scratch_len, spread_sums, window_sums as sums};
+use crate::{BoxSums, adjoint_window_sums, inclusive_in_place, scratch_len, window_sums as sums};
 
 /// The most cells of a table; the tables live on the stack.
 const CELLS: usize = 1024;
@@ -46,7 +46,7 @@ fn agree<const D: usize>(data: &[u8]) {
     let (mut sums_f, mut spread_g, mut other) = ([f[0]; CELLS], [f[0]; CELLS], [f[0]; CELLS]);
     let (sums_f, spread_g, other) = (&mut sums_f[..cells], &mut spread_g[..cells], &mut other[..cells]);
     assert_eq!(sums(&windows, f, sums_f, scratch), Ok(()));
-    assert_eq!(spread_sums(&windows, g, spread_g, scratch), Ok(()));
+    assert_eq!(adjoint_window_sums(&windows, g, spread_g, scratch), Ok(()));
 
     for k in 0..cells.min(64) {
         assert_eq!(sums_f[k], windows.cells_of(k).map(|i| f[i]).sum());

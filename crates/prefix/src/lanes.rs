@@ -17,19 +17,19 @@ const LONG: usize = 32;
 
 /// What a pass over some elements asks for while it is at them: the same elements of a later row, to be read and to be
 /// written; or nothing.
-pub(crate) struct Ahead<'a, T> {
+pub(crate) struct PrefetchAhead<'a, T> {
     pub(crate) read: &'a [T],
     pub(crate) written: &'a [T],
 }
 
-impl<T> Clone for Ahead<'_, T> {
+impl<T> Clone for PrefetchAhead<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<T> Copy for Ahead<'_, T> {}
+impl<T> Copy for PrefetchAhead<'_, T> {}
 
-impl<T> Ahead<'_, T> {
+impl<T> PrefetchAhead<'_, T> {
     pub(crate) const NOTHING: Self = Self { read: &[], written: &[] };
 
     /// The elements from `from` on.
@@ -76,7 +76,7 @@ impl<const N: usize> Tree<N> for LeftToRight {
         const { assert!(N > 0) };
         let mut sum = terms[0];
         for &term in &terms[1..] {
-            sum = plus(sum, term);
+            sum = add_lanes(sum, term);
         }
         sum
     }
@@ -89,12 +89,12 @@ pub(crate) struct Pairs;
 impl Tree<4> for Pairs {
     #[inline(always)]
     fn sum<T: Copy + Add<Output = T>, const L: usize>(self, [a, b, c, d]: [[T; L]; 4]) -> [T; L] {
-        plus(plus(a, b), plus(c, d))
+        add_lanes(add_lanes(a, b), add_lanes(c, d))
     }
 }
 
 #[inline(always)]
-fn plus<T: Copy + Add<Output = T>, const L: usize>(mut a: [T; L], b: [T; L]) -> [T; L] {
+fn add_lanes<T: Copy + Add<Output = T>, const L: usize>(mut a: [T; L], b: [T; L]) -> [T; L] {
     for (a, b) in a.iter_mut().zip(&b) {
         *a = *a + *b;
     }
@@ -107,12 +107,12 @@ pub(crate) fn sum<T: Copy + Add<Output = T>, const N: usize>(
     terms: [&[T]; N],
     out: &mut [T],
     tree: impl Tree<N>,
-    ahead: Ahead<'_, T>,
+    ahead: PrefetchAhead<'_, T>,
 ) {
     match out.len() {
         LONG.. => sum_lanes::<T, N, LONG>(terms, out, tree, ahead),
         LANES.. => sum_lanes::<T, N, LANES>(terms, out, tree, ahead),
-        _ => sum_lanes::<T, N, 1>(terms, out, tree, Ahead::NOTHING),
+        _ => sum_lanes::<T, N, 1>(terms, out, tree, PrefetchAhead::NOTHING),
     }
 }
 
@@ -121,7 +121,7 @@ fn sum_lanes<T: Copy + Add<Output = T>, const N: usize, const L: usize>(
     mut terms: [&[T]; N],
     out: &mut [T],
     tree: impl Tree<N>,
-    ahead: Ahead<'_, T>,
+    ahead: PrefetchAhead<'_, T>,
 ) {
     for term in &mut terms {
         let Some(exact) = term.get(..out.len()) else { return };
@@ -149,7 +149,7 @@ fn sum_lanes<T: Copy + Add<Output = T>, const N: usize, const L: usize>(
 /// The sums of two are at hand from the lanes next to them, which takes less than reading `f` four times: three of
 /// four readings would not be aligned.
 #[inline(always)]
-pub(crate) fn fours<T: Copy + Add<Output = T>>(f: &[T], out: &mut [T], ahead: Ahead<'_, T>) {
+pub(crate) fn sums_of_four<T: Copy + Add<Output = T>>(f: &[T], out: &mut [T], ahead: PrefetchAhead<'_, T>) {
     const N: usize = LONG / LANES;
     let (length, mut from) = (out.len(), 0);
     let Some(last) = length.checked_sub(LONG) else {
@@ -179,7 +179,7 @@ pub(crate) fn fours<T: Copy + Add<Output = T>>(f: &[T], out: &mut [T], ahead: Ah
                 both[LANES..].copy_from_slice(&twos[n + 1]);
                 next.copy_from_slice(&both[2..LANES + 2]);
             }
-            *out = plus(twos[n], next);
+            *out = add_lanes(twos[n], next);
         }
         from += LONG;
     }
@@ -236,24 +236,28 @@ fn read_pair<T: Copy + Add<Output = T>, const L: usize>(
     at: usize,
     apart: usize,
 ) -> Option<[T; L]> {
-    Some(plus(read(table, at)?, read(table, at + apart)?))
+    Some(add_lanes(read(table, at)?, read(table, at + apart)?))
 }
 
 /// `out[i] = (terms[0][i] + terms[1][i]) + ...`. No term is shorter than `out`.
 #[inline(always)]
-pub(crate) fn join<T: Copy + Add<Output = T>>(terms: &Terms<'_, T>, out: &mut [T], ahead: Ahead<'_, T>) {
+pub(crate) fn combine<T: Copy + Add<Output = T>>(
+    terms: &Terms<'_, T>,
+    out: &mut [T],
+    ahead: PrefetchAhead<'_, T>,
+) {
     match out.len() {
-        LONG.. => join_lanes::<T, LONG>(terms, out, ahead),
-        LANES.. => join_lanes::<T, LANES>(terms, out, ahead),
-        _ => join_lanes::<T, 1>(terms, out, Ahead::NOTHING),
+        LONG.. => combine_lanes::<T, LONG>(terms, out, ahead),
+        LANES.. => combine_lanes::<T, LANES>(terms, out, ahead),
+        _ => combine_lanes::<T, 1>(terms, out, PrefetchAhead::NOTHING),
     }
 }
 
 #[inline(always)]
-fn join_lanes<T: Copy + Add<Output = T>, const L: usize>(
+fn combine_lanes<T: Copy + Add<Output = T>, const L: usize>(
     terms: &Terms<'_, T>,
     out: &mut [T],
-    ahead: Ahead<'_, T>,
+    ahead: PrefetchAhead<'_, T>,
 ) {
     let (mut ones, mut twos) = terms.parts();
     let first = match (ones.split_first(), twos.split_first()) {
@@ -279,11 +283,11 @@ fn join_lanes<T: Copy + Add<Output = T>, const L: usize>(
         ahead.fetch(at, L);
         for one in ones {
             let Some(term) = read(one, at) else { return };
-            sum = plus(sum, term);
+            sum = add_lanes(sum, term);
         }
         for two in twos {
             let Some(term) = read_pair(two, at, terms.apart) else { return };
-            sum = plus(sum, term);
+            sum = add_lanes(sum, term);
         }
         let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<L>()) else { return };
         *out = sum;
@@ -291,28 +295,28 @@ fn join_lanes<T: Copy + Add<Output = T>, const L: usize>(
     }
 }
 
-/// [`join`] where the sums of two lie side by side, eight elements each: the next one is eight elements on,
+/// [`combine`] where the sums of two lie side by side, eight elements each: the next one is eight elements on,
 /// or back if mirrored, and the second of two is four on from the first. So most of them are at hand from
 /// the lanes next to it.
 #[inline(always)]
-pub(crate) fn join_eights<T: Copy + Add<Output = T>, const MIRRORED: bool>(
+pub(crate) fn combine_sums_of_eight<T: Copy + Add<Output = T>, const MIRRORED: bool>(
     terms: &Terms<'_, T>,
     out: &mut [T],
-    ahead: Ahead<'_, T>,
+    ahead: PrefetchAhead<'_, T>,
 ) {
     match terms.counts.1 {
-        1 if out.len() >= LONG => join_long::<T, 1, MIRRORED>(terms, out, ahead),
-        2 if out.len() >= LONG => join_long::<T, 2, MIRRORED>(terms, out, ahead),
-        3 if out.len() >= LONG => join_long::<T, 3, MIRRORED>(terms, out, ahead),
-        _ => join(terms, out, ahead),
+        1 if out.len() >= LONG => combine_many::<T, 1, MIRRORED>(terms, out, ahead),
+        2 if out.len() >= LONG => combine_many::<T, 2, MIRRORED>(terms, out, ahead),
+        3 if out.len() >= LONG => combine_many::<T, 3, MIRRORED>(terms, out, ahead),
+        _ => combine(terms, out, ahead),
     }
 }
 
 #[inline(always)]
-fn join_long<T: Copy + Add<Output = T>, const EIGHTS: usize, const MIRRORED: bool>(
+fn combine_many<T: Copy + Add<Output = T>, const EIGHTS: usize, const MIRRORED: bool>(
     terms: &Terms<'_, T>,
     out: &mut [T],
-    ahead: Ahead<'_, T>,
+    ahead: PrefetchAhead<'_, T>,
 ) {
     const { assert!(0 < EIGHTS && EIGHTS <= 3) };
     let (ones, twos) = terms.parts();
@@ -339,7 +343,7 @@ fn join_long<T: Copy + Add<Output = T>, const EIGHTS: usize, const MIRRORED: boo
             let mut sum = term;
             for one in rest {
                 let Some(term) = read(one, at) else { return };
-                sum = plus(sum, term);
+                sum = add_lanes(sum, term);
             }
             for (to, from) in sums.iter_mut().zip(sum.as_chunks::<8>().0) {
                 *to = *from;
@@ -355,7 +359,7 @@ fn join_long<T: Copy + Add<Output = T>, const EIGHTS: usize, const MIRRORED: boo
                 continue;
             }
             for (n, sum) in sums.iter_mut().enumerate() {
-                *sum = plus(*sum, eights[if MIRRORED { n + EIGHTS - 1 - e } else { n + e }]);
+                *sum = add_lanes(*sum, eights[if MIRRORED { n + EIGHTS - 1 - e } else { n + e }]);
             }
         }
         out.as_chunks_mut::<8>().0.copy_from_slice(&sums);
@@ -365,14 +369,14 @@ fn join_long<T: Copy + Add<Output = T>, const EIGHTS: usize, const MIRRORED: boo
 
 /// `out[i] = (out[i] + terms[0][i]) + ...`. No term is shorter than `out`.
 #[inline(always)]
-pub(crate) fn join_to<T: Copy + Add<Output = T>>(terms: &Terms<'_, T>, out: &mut [T]) {
+pub(crate) fn combine_into<T: Copy + Add<Output = T>>(terms: &Terms<'_, T>, out: &mut [T]) {
     let whole = out.len() - out.len() % LONG; // no element may be added to twice
-    join_to_lanes::<T, LONG>(terms, 0, whole, out);
-    join_to_lanes::<T, 1>(terms, whole, out.len(), out);
+    combine_into_lanes::<T, LONG>(terms, 0, whole, out);
+    combine_into_lanes::<T, 1>(terms, whole, out.len(), out);
 }
 
 #[inline(always)]
-fn join_to_lanes<T: Copy + Add<Output = T>, const L: usize>(
+fn combine_into_lanes<T: Copy + Add<Output = T>, const L: usize>(
     terms: &Terms<'_, T>,
     from: usize,
     to: usize,
@@ -384,11 +388,11 @@ fn join_to_lanes<T: Copy + Add<Output = T>, const L: usize>(
         let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<L>()) else { return };
         for one in ones {
             let Some(term) = read(one, at) else { return };
-            *out = plus(*out, term);
+            *out = add_lanes(*out, term);
         }
         for two in twos {
             let Some(term) = read_pair(two, at, terms.apart) else { return };
-            *out = plus(*out, term);
+            *out = add_lanes(*out, term);
         }
         at += L;
     }

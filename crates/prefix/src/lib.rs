@@ -1,6 +1,6 @@
 //! Prefix sums, box sums and torus window sums in any dimension, without an allocator.
 //!
-//! * [`window_sums`], `(S f)_k = ∑_o f_{k+o}`, and its adjoint [`spread_sums`], `(S'g)_i = ∑_o g_{i-o}`:
+//! * [`window_sums`], `(S f)_k = ∑_o f_{k+o}`, and its adjoint [`adjoint_window_sums`], `(S'g)_i = ∑_o g_{i-o}`:
 //!   sums over a window at every cell of a torus, by additions only, so that each sum keeps its relative
 //!   accuracy. The summation tree depends on the window alone: translating the input translates the
 //!   output bit for bit.
@@ -10,7 +10,7 @@
 //! All work on `[row][cell]` tables, cells row-major, of integers and floats alike.
 //!
 //! ```
-//! use countgrid_prefix::{scratch_len, spread_sums, window_sums};
+//! use countgrid_prefix::{scratch_len, adjoint_window_sums, window_sums};
 //! use countgrid_torus::{Torus, Windows};
 //!
 //! const WINDOWS: Windows<2> = match Torus::new([2, 3]) {
@@ -24,7 +24,7 @@
 //! let (mut sums, mut scratch) = ([0.0; 6], [0.0; scratch_len(&WINDOWS)]);
 //! window_sums(&WINDOWS, &table, &mut sums, &mut scratch)?;
 //! assert_eq!(sums, [1.0, 5.0, 6.0, 1.0, 5.0, 6.0]);
-//! spread_sums(&WINDOWS, &table, &mut sums, &mut scratch)?;
+//! adjoint_window_sums(&WINDOWS, &table, &mut sums, &mut scratch)?;
 //! assert_eq!(sums, [6.0, 1.0, 5.0, 6.0, 1.0, 5.0]);
 //! # Ok::<(), countgrid_prefix::LengthError>(())
 //! ```
@@ -54,5 +54,5 @@ pub use crate::{
     cumulative::{BoxSums, exclusive, exclusive_in_place, inclusive, inclusive_in_place},
     error::LengthError,
     floats::sums_along,
-    window::{Axis, Way, axes, scratch_len, spread_sums, window_sums},
+    window::{Axis, Direction, adjoint_window_sums, axes, scratch_len, window_sums},
 };

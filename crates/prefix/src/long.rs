@@ -2,16 +2,16 @@
 
 use num_traits::Zero;
 
-use crate::lanes::{self, Ahead, Pairs, Terms};
+use crate::lanes::{self, Pairs, PrefetchAhead, Terms};
 use crate::ring::Ring;
 use crate::window::copy;
 
 /// Elements of scratch for a ring of `extent` runs of `stride` elements.
 pub(crate) const fn scratch_len(extent: usize, stride: usize, side: usize) -> usize {
-    let fours = (extent + side - 4) * stride;
-    let sixteens = if side < 32 { 0 } else { fours - 12 * stride };
+    let sums_of_four = (extent + side - 4) * stride;
+    let sixteens = if side < 32 { 0 } else { sums_of_four - 12 * stride };
     // The first sum: below twice a ring, which has at most isize::MAX elements.
-    fours.saturating_add(sixteens).saturating_add(6 * stride)
+    sums_of_four.saturating_add(sixteens).saturating_add(6 * stride)
 }
 
 /// The summation tree of [`crate::window_sums`] for more than 8 terms.
@@ -19,24 +19,24 @@ pub(crate) const fn scratch_len(extent: usize, stride: usize, side: usize) -> us
 /// `P_m` stands at the lowest of its `m` cells. The ring of them is unrolled, at its end or, if mirrored,
 /// at its beginning, so that no `P` of a window wraps. The ring `f` is not: what of it wraps is in `ends`.
 #[inline(always)]
-pub(crate) fn fours<T: Copy + Zero, const MIRRORED: bool>(
+pub(crate) fn sums_of_four<T: Copy + Zero, const MIRRORED: bool>(
     ring: Ring<MIRRORED>,
     side: usize,
     f: &[T],
     sums: &mut [T],
     scratch: &mut [T],
-    ahead: Ahead<'_, T>,
+    ahead: PrefetchAhead<'_, T>,
 ) {
     let stride = ring.stride;
     let Some((ends, scratch)) = scratch.split_at_mut_checked(6 * stride) else { return };
     let Some((p, next)) = scratch.split_at_mut_checked(f.len() + (side - 4) * stride) else { return };
     let (mut p, mut next) = (p, next);
-    around_the_seam(stride, f, ends);
-    first_fours(ring, side, f, ends, p, Ahead { written: &[], ..ahead });
+    wrap_around(stride, f, ends);
+    first_sums_of_four(ring, side, f, ends, p, PrefetchAhead { written: &[], ..ahead });
 
     let singles = side % 4;
-    let (fours, eights) = digits(side, 4);
-    let mut covered = singles + 4 * fours + 8 * eights;
+    let (sums_of_four, eights) = digits(side, 4);
+    let mut covered = singles + 4 * sums_of_four + 8 * eights;
     let reach = singles.saturating_sub(1) * stride; // so far from the cell `f` itself is read, and wraps
     let cut = if MIRRORED { reach } else { f.len() - reach };
     let Some((low, high)) = sums.split_at_mut_checked(cut) else { return };
@@ -51,25 +51,25 @@ pub(crate) fn fours<T: Copy + Zero, const MIRRORED: bool>(
             }
         }
         let p = p.get(from..).unwrap_or_default();
-        let ahead = Ahead { read: &[], ..ahead }.skip(from);
+        let ahead = PrefetchAhead { read: &[], ..ahead }.skip(from);
         push_powers(ring, side, 4, singles, p, &mut terms);
         if stride == 1 {
-            lanes::join_eights::<T, MIRRORED>(&terms, part, ahead);
+            lanes::combine_sums_of_eight::<T, MIRRORED>(&terms, part, ahead);
         } else {
-            lanes::join(&terms, part, ahead);
+            lanes::combine(&terms, part, ahead);
         }
     }
     let mut m = 4;
     while covered < side {
-        let Some(fours) = next.get_mut(..p.len() - 3 * m * stride) else { return };
-        lanes::sum(shifted(p, m * stride), fours, Pairs, Ahead::NOTHING);
-        (p, next, m) = (fours, p, 4 * m);
+        let Some(sums_of_four) = next.get_mut(..p.len() - 3 * m * stride) else { return };
+        lanes::sum(shifted(p, m * stride), sums_of_four, Pairs, PrefetchAhead::NOTHING);
+        (p, next, m) = (sums_of_four, p, 4 * m);
         let mut terms = Terms::new();
         push_powers(ring, side, m, covered, p, &mut terms);
         if covered == 0 {
-            lanes::join(&terms, sums, Ahead { read: &[], ..ahead });
+            lanes::combine(&terms, sums, PrefetchAhead { read: &[], ..ahead });
         } else {
-            lanes::join_to(&terms, sums);
+            lanes::combine_into(&terms, sums);
         }
         let (ones, twos) = digits(side, m);
         covered += (ones + 2 * twos) * m;
@@ -104,7 +104,7 @@ fn push_powers<'a, T: Copy + Zero, const MIRRORED: bool>(
 
 /// The last three runs of the ring and the first three.
 #[inline(always)]
-fn around_the_seam<T: Copy>(stride: usize, f: &[T], ends: &mut [T]) {
+fn wrap_around<T: Copy>(stride: usize, f: &[T], ends: &mut [T]) {
     let Some((last, first)) = ends.split_at_mut_checked(3 * stride) else { return };
     copy(f.get(f.len() - last.len()..).unwrap_or_default(), last);
     copy(f, first);
@@ -112,26 +112,26 @@ fn around_the_seam<T: Copy>(stride: usize, f: &[T], ends: &mut [T]) {
 
 /// `P_4` from `f`: where it does not wrap, around the seam, and once more what is unrolled.
 #[inline(always)]
-fn first_fours<T: Copy + Zero, const MIRRORED: bool>(
+fn first_sums_of_four<T: Copy + Zero, const MIRRORED: bool>(
     ring: Ring<MIRRORED>,
     side: usize,
     f: &[T],
     ends: &[T],
     p: &mut [T],
-    ahead: Ahead<'_, T>,
+    ahead: PrefetchAhead<'_, T>,
 ) {
     let (stride, unrolled) = (ring.stride, (side - 4) * ring.stride);
     let straight = f.len() - 3 * stride;
     let (from, seam) = if MIRRORED { (unrolled + 3 * stride, unrolled) } else { (0, straight) };
     if let Some(p) = p.get_mut(from..from + straight) {
         if stride == 1 {
-            lanes::fours(f, p, ahead);
+            lanes::sums_of_four(f, p, ahead);
         } else {
             lanes::sum(shifted(f, stride), p, Pairs, ahead);
         }
     }
     if let Some(p) = p.get_mut(seam..seam + 3 * stride) {
-        lanes::sum(shifted(ends, stride), p, Pairs, Ahead::NOTHING);
+        lanes::sum(shifted(ends, stride), p, Pairs, PrefetchAhead::NOTHING);
     }
     let Some((start, end)) = p.split_at_mut_checked(f.len()) else { return };
     if MIRRORED {

@@ -2,7 +2,7 @@
 
 use core::ops::Add;
 
-use crate::lanes::{self, Ahead, Tree};
+use crate::lanes::{self, PrefetchAhead, Tree};
 
 /// A ring of `extent` runs of `stride` elements each: the cells that differ in one coordinate only, for
 /// every choice of the later coordinates.
@@ -40,7 +40,7 @@ impl<const MIRRORED: bool> Ring<MIRRORED> {
         offsets: [usize; N],
         out: &mut [T],
         tree: impl Tree<N>,
-        ahead: Ahead<'_, T>,
+        ahead: PrefetchAhead<'_, T>,
     ) {
         let mut from = 0;
         while from < self.extent {

@@ -5,7 +5,7 @@ use countgrid_torus::Windows;
 use num_traits::Zero;
 
 use crate::LengthError;
-use crate::lanes::{self, Ahead, LANES, LeftToRight};
+use crate::lanes::{self, LANES, LeftToRight, PrefetchAhead};
 use crate::long;
 use crate::ring::Ring;
 
@@ -38,11 +38,11 @@ impl Axis {
 
 /// Which windows a cell sums over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// The window that starts at the cell: `S`, as in [`window_sums`].
-    Window,
-    /// All windows that hold the cell: the adjoint `S'`, as in [`spread_sums`].
-    Spread,
+    Forward,
+    /// All windows that hold the cell: the adjoint `S'`, as in [`adjoint_window_sums`].
+    Adjoint,
 }
 
 /// The axes of a torus with windows, for [`sums_along`](crate::sums_along).
@@ -57,7 +57,7 @@ pub const fn axes<const D: usize>(windows: &Windows<D>) -> [Axis; D] {
     axes
 }
 
-/// Elements of scratch that [`window_sums`] and [`spread_sums`] need, however many rows the table has.
+/// Elements of scratch that [`window_sums`] and [`adjoint_window_sums`] need, however many rows the table has.
 ///
 /// One plane if two axes or more have a side above 1, and up to four more for a side above 8.
 #[must_use]
@@ -117,7 +117,7 @@ pub fn window_sums<const D: usize, T: Copy + Zero>(
     sums: &mut [T],
     scratch: &mut [T],
 ) -> Result<(), LengthError> {
-    along::<Inline, T>(&axes(windows), Way::Window, table, sums, scratch)
+    along::<Inline, T>(&axes(windows), Direction::Forward, table, sums, scratch)
 }
 
 /// The adjoint `(S'g)_i = ∑_o g_{i-o}`, `0 ≤ o_d < W_d`, of every row `g` of a `[row][cell]` table.
@@ -128,13 +128,13 @@ pub fn window_sums<const D: usize, T: Copy + Zero>(
 ///
 /// # Errors
 /// [`LengthError`], before anything is written.
-pub fn spread_sums<const D: usize, T: Copy + Zero>(
+pub fn adjoint_window_sums<const D: usize, T: Copy + Zero>(
     windows: &Windows<D>,
     table: &[T],
     sums: &mut [T],
     scratch: &mut [T],
 ) -> Result<(), LengthError> {
-    along::<Inline, T>(&axes(windows), Way::Spread, table, sums, scratch)
+    along::<Inline, T>(&axes(windows), Direction::Adjoint, table, sums, scratch)
 }
 
 /// Who runs the loops along one axis.
@@ -152,11 +152,11 @@ impl Runner for Inline {
     }
 }
 
-/// [`window_sums`] or [`spread_sums`] with the shape as data.
+/// [`window_sums`] or [`adjoint_window_sums`] with the shape as data.
 #[inline(never)]
 pub(crate) fn along<R: Runner, T: Copy + Zero>(
     axes: &[Axis],
-    way: Way,
+    direction: Direction,
     table: &[T],
     sums: &mut [T],
     scratch: &mut [T],
@@ -190,12 +190,12 @@ pub(crate) fn along<R: Runner, T: Copy + Zero>(
         // Of short rows not the next one, which is read before it could be there.
         let skipped = PAGE / (cells * size_of::<T>()).max(1) * cells;
         let ahead = match is_cached {
-            true => Ahead::NOTHING,
-            false => Ahead { read: rest, written: later }.skip(skipped),
+            true => PrefetchAhead::NOTHING,
+            false => PrefetchAhead { read: rest, written: later }.skip(skipped),
         };
-        match way {
-            Way::Window => one_row::<R, T, false>(axes, row, sums, scratch, ahead),
-            Way::Spread => one_row::<R, T, true>(axes, row, sums, scratch, ahead),
+        match direction {
+            Direction::Forward => one_row::<R, T, false>(axes, row, sums, scratch, ahead),
+            Direction::Adjoint => one_row::<R, T, true>(axes, row, sums, scratch, ahead),
         }
         from += cells;
     }
@@ -209,7 +209,7 @@ fn one_row<R: Runner, T: Copy + Zero, const MIRRORED: bool>(
     row: &[T],
     sums: &mut [T],
     scratch: &mut [T],
-    ahead: Ahead<'_, T>,
+    ahead: PrefetchAhead<'_, T>,
 ) {
     let passes = axes.iter().filter(|axis| axis.side > 1).count();
     if passes == 0 {
@@ -223,7 +223,7 @@ fn one_row<R: Runner, T: Copy + Zero, const MIRRORED: bool>(
         pass += 1;
         let ring = Ring::<MIRRORED> { extent: axis.extent, stride: axis.stride };
         let last = (passes - pass) % 2 == 0;
-        let ahead = Ahead {
+        let ahead = PrefetchAhead {
             read: if pass == 1 { ahead.read } else { &[] },
             written: if pass == passes { ahead.written } else { &[] },
         };
@@ -242,7 +242,7 @@ fn one_row<R: Runner, T: Copy + Zero, const MIRRORED: bool>(
             6 => R::run(Direct::<T, 6, MIRRORED> { ring, row, sums, ahead }),
             7 => R::run(Direct::<T, 7, MIRRORED> { ring, row, sums, ahead }),
             8 => R::run(Direct::<T, 8, MIRRORED> { ring, row, sums, ahead }),
-            side => R::run(Fours { ring, side, row, sums, scratch, ahead }),
+            side => R::run(SumsOfFour { ring, side, row, sums, scratch, ahead }),
         }
     }
 }
@@ -256,7 +256,7 @@ struct Direct<'a, T, const W: usize, const MIRRORED: bool> {
     ring: Ring<MIRRORED>,
     row: &'a [T],
     sums: &'a mut [T],
-    ahead: Ahead<'a, T>,
+    ahead: PrefetchAhead<'a, T>,
 }
 
 impl<T: Copy + Zero, const W: usize, const MIRRORED: bool> Kernel for Direct<'_, T, W, MIRRORED> {
@@ -284,16 +284,16 @@ impl<T: Copy + Zero, const W: usize, const MIRRORED: bool> Kernel for Direct<'_,
 }
 
 /// By fours, ring after ring.
-struct Fours<'a, T, const MIRRORED: bool> {
+struct SumsOfFour<'a, T, const MIRRORED: bool> {
     ring: Ring<MIRRORED>,
     side: usize,
     row: &'a [T],
     sums: &'a mut [T],
     scratch: &'a mut [T],
-    ahead: Ahead<'a, T>,
+    ahead: PrefetchAhead<'a, T>,
 }
 
-impl<T: Copy + Zero, const MIRRORED: bool> Kernel for Fours<'_, T, MIRRORED> {
+impl<T: Copy + Zero, const MIRRORED: bool> Kernel for SumsOfFour<'_, T, MIRRORED> {
     type Output = ();
 
     #[inline(always)]
@@ -301,7 +301,7 @@ impl<T: Copy + Zero, const MIRRORED: bool> Kernel for Fours<'_, T, MIRRORED> {
         let Self { ring, side, row, sums, scratch, ahead } = self;
         let mut from = 0;
         while let Some((f, sums)) = ring.at(from, row, sums) {
-            long::fours(ring, side, f, sums, scratch, ahead.skip(from));
+            long::sums_of_four(ring, side, f, sums, scratch, ahead.skip(from));
             from += f.len();
         }
     }
@@ -310,7 +310,11 @@ impl<T: Copy + Zero, const MIRRORED: bool> Kernel for Fours<'_, T, MIRRORED> {
 /// Along the last axis a piece between two wraps would be a single element. Instead, the chunk of sums
 /// next to the seam is read from the two ends of the line, laid side by side.
 #[inline(always)]
-fn line<T: Copy + Zero, const W: usize, const MIRRORED: bool>(f: &[T], sums: &mut [T], ahead: Ahead<'_, T>) {
+fn line<T: Copy + Zero, const W: usize, const MIRRORED: bool>(
+    f: &[T],
+    sums: &mut [T],
+    ahead: PrefetchAhead<'_, T>,
+) {
     let (Some(first), Some(last)) = (f.first_chunk::<LANES>(), f.last_chunk::<LANES>()) else { return };
     let Some(far) = f.len().checked_sub(2 * LANES) else { return };
     ahead.fetch(0, f.len());

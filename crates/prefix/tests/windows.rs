@@ -1,6 +1,8 @@
 //! Window sums and their adjoint: the definition and the identities, in integers, so exactly.
 
-use countgrid_prefix::{LengthError, Way, axes, scratch_len, spread_sums, sums_along, window_sums};
+use countgrid_prefix::{
+    Direction, LengthError, adjoint_window_sums, axes, scratch_len, sums_along, window_sums,
+};
 use countgrid_torus::{Torus, Windows};
 use proptest::prelude::*;
 
@@ -138,7 +140,7 @@ fn wrong_lengths_are_refused_before_anything_is_written() {
     let (table, mut sums) = ([1i32; 41], [7; 41]);
     let mut scratch = [7; 20];
     assert_eq!(scratch_len(&windows), 20);
-    for operator in [window_sums::<2, i32>, spread_sums] {
+    for operator in [window_sums::<2, i32>, adjoint_window_sums] {
         let refused = [
             (operator(&windows, &table, &mut sums, &mut scratch), LengthError::Rows { cells: 20, found: 41 }),
             (
@@ -155,13 +157,13 @@ fn wrong_lengths_are_refused_before_anything_is_written() {
         }
         assert!(sums.iter().chain(&scratch).all(|&x| x == 7));
     }
-    let said = [
+    let messages = [
         (LengthError::Rows { cells: 20, found: 41 }, "the table has 41 elements, needs a multiple of 20"),
         (LengthError::Sums { expected: 40, found: 41 }, "the sums have 41 elements, need 40"),
         (LengthError::Scratch { needed: 20, found: 19 }, "the scratch has 19 elements, needs at least 20"),
         (LengthError::Axes, "not all axes of one torus, in their order"),
     ];
-    for (error, text) in said {
+    for (error, text) in messages {
         assert_eq!(error.to_string(), text);
     }
 }
@@ -172,12 +174,12 @@ fn shape_as_data() {
     let table: Vec<f64> = (0..40).map(f64::from).collect();
     let (mut along, mut scratch) = (vec![7.0; 40], vec![7.0; scratch_len(&windows)]);
     let axes = axes(&windows);
-    sums_along(&axes, Way::Window, &table, &mut along, &mut scratch).unwrap();
+    sums_along(&axes, Direction::Forward, &table, &mut along, &mut scratch).unwrap();
     assert_eq!(along, sums(&windows, &table, 0.0));
-    sums_along(&axes, Way::Spread, &table, &mut along, &mut scratch).unwrap();
+    sums_along(&axes, Direction::Adjoint, &table, &mut along, &mut scratch).unwrap();
     assert_eq!(along, spread(&windows, &table, 0.0));
     for part in [&axes[..1], &[axes[1], axes[0]], &[axes[0], axes[0], axes[1]]] {
-        let refused = sums_along(part, Way::Window, &table, &mut along, &mut scratch);
+        let refused = sums_along(part, Direction::Forward, &table, &mut along, &mut scratch);
         assert_eq!(refused, Err(LengthError::Axes));
     }
 }

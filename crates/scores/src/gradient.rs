@@ -117,7 +117,7 @@ fn differentiate<T: Real>(
                     theta.iter().zip(m).for_each(|(&theta, m)| *m = derivative(form, theta, *m, total));
                 }
             }
-            Distributions::Columns => of_columns(form, columns, own, counts),
+            Distributions::Columns => gradient_of_columns(form, columns, own, counts),
             Distributions::None => {}
         }
         (theta, rest) = (others, after);
@@ -132,7 +132,7 @@ fn differentiate<T: Real>(
 const BLOCK: usize = 16;
 
 /// A block of columns at a time, row by row.
-fn of_columns<T: Real>(form: Form, columns: usize, theta: &[T], counts: &mut [T]) {
+fn gradient_of_columns<T: Real>(form: Form, columns: usize, theta: &[T], counts: &mut [T]) {
     for first in (0..columns).step_by(BLOCK) {
         let block = |row| row * columns + first..row * columns + columns.min(first + BLOCK);
         let rows = theta.len() / columns;

@@ -3,10 +3,10 @@
 //! similarities of rows, as Gram matrices, and standardisation.
 //!
 //! ```
-//! use countgrid_scores::{Similarity, Standard, gram};
+//! use countgrid_scores::{Similarity, Standardizer, gram};
 //!
 //! let rows = [1.0, 10.0, 3.0, 10.0, 5.0, 40.0]; // three of two columns
-//! let standard = Standard::fit(&rows, [0.0; 4])?;
+//! let standard = Standardizer::fit(&rows, [0.0; 4])?;
 //! let mut scaled = rows;
 //! standard.apply(&mut scaled)?;
 //!
@@ -36,5 +36,5 @@ pub use crate::{
     gradient::{FeatureError, Form, fisher, top},
     similarity::{Similarity, cross, gaussian, gram},
     spreading::{spread_rows, spread_scratch_len},
-    standard::Standard,
+    standard::Standardizer,
 };

@@ -152,14 +152,14 @@ impl<T: Real> Kernel for Row<'_, T> {
 
 /// What two elements add to a sum.
 trait Term: Copy {
-    fn of<T: Real>(self, x: T, y: T) -> T;
+    fn evaluate<T: Real>(self, x: T, y: T) -> T;
 }
 
 #[derive(Clone, Copy)]
 struct Times;
 impl Term for Times {
     #[inline(always)]
-    fn of<T: Real>(self, x: T, y: T) -> T {
+    fn evaluate<T: Real>(self, x: T, y: T) -> T {
         x * y
     }
 }
@@ -168,7 +168,7 @@ impl Term for Times {
 struct Smaller;
 impl Term for Smaller {
     #[inline(always)]
-    fn of<T: Real>(self, x: T, y: T) -> T {
+    fn evaluate<T: Real>(self, x: T, y: T) -> T {
         // Either way round a NaN comes through: it is smaller than nothing.
         if x < y {
             x
@@ -184,7 +184,7 @@ impl Term for Smaller {
 struct Apart;
 impl Term for Apart {
     #[inline(always)]
-    fn of<T: Real>(self, x: T, y: T) -> T {
+    fn evaluate<T: Real>(self, x: T, y: T) -> T {
         (x - y) * (x - y)
     }
 }
@@ -197,11 +197,11 @@ fn sum_of<T: Real>(a: &[T], b: &[T], term: impl Term) -> T {
     let mut lanes = [T::zero(); LANES];
     for (a, b) in a.iter().zip(b) {
         for ((lane, &x), &y) in lanes.iter_mut().zip(a).zip(b) {
-            *lane += term.of(x, y);
+            *lane += term.evaluate(x, y);
         }
     }
     for ((lane, &x), &y) in lanes.iter_mut().zip(a_rest).zip(b_rest) {
-        *lane += term.of(x, y);
+        *lane += term.evaluate(x, y);
     }
     let [a, b, c, d, e, f, g, h] = lanes;
     ((a + b) + (c + d)) + ((e + f) + (g + h))

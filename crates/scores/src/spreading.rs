@@ -1,5 +1,5 @@
 use countgrid_math::Real;
-use countgrid_prefix::{Way, axes, sums_along};
+use countgrid_prefix::{Direction, axes, sums_along};
 use countgrid_torus::Windows;
 
 use crate::{ScoreError, error::rows_of};
@@ -44,7 +44,7 @@ pub fn spread_rows<T: Real, const D: usize>(
         own.copy_from_slice(row);
         // Refused only for lengths, and these are right.
         let refused = ScoreError::Length { table: "rows", expected: cells, found: own.len() };
-        sums_along(&axes(windows), Way::Spread, own, row, scratch).map_err(|_| refused)?;
+        sums_along(&axes(windows), Direction::Adjoint, own, row, scratch).map_err(|_| refused)?;
         row.iter_mut().for_each(|g| *g /= volume);
     }
     Ok(())

@@ -12,12 +12,12 @@ use crate::{
 ///
 /// Storage `[2][column]`: means, and one over the deviations.
 #[derive(Clone, Copy, Debug)]
-pub struct Standard<T, S> {
+pub struct Standardizer<T, S> {
     storage: S, // of an even, positive length
     scalar: PhantomData<T>,
 }
 
-impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Standard<T, S> {
+impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Standardizer<T, S> {
     /// Fits rows `[row][column]`; `storage` has two elements a column, whatever they hold.
     ///
     /// Column by column in two passes, the second with the sum of what is left of the mean.
@@ -64,7 +64,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Standard<T, S> {
     }
 }
 
-impl<T: Real, S: AsRef<[T]>> Standard<T, S> {
+impl<T: Real, S: AsRef<[T]>> Standardizer<T, S> {
     /// Number of columns.
     pub fn columns(&self) -> usize {
         self.storage.as_ref().len() / 2

@@ -1,7 +1,7 @@
 //! Similarities and standardisation against their definitions.
 
 use countgrid_scores::{
-    ScoreError, Similarity, Standard, cross, gaussian, gram, spread_rows, spread_scratch_len,
+    ScoreError, Similarity, Standardizer, cross, gaussian, gram, spread_rows, spread_scratch_len,
 };
 use countgrid_torus::{Torus, Windows};
 use proptest::prelude::*;
@@ -97,7 +97,7 @@ proptest! {
     #[test]
     fn standard_columns_have_mean_zero_and_deviation_one((columns, x) in table()) {
         let rows = (x.len() / columns) as f64;
-        let standard = Standard::fit(&x, vec![f64::NAN; 2 * columns]).unwrap();
+        let standard = Standardizer::fit(&x, vec![f64::NAN; 2 * columns]).unwrap();
         let mut z = x.clone();
         standard.apply(&mut z).unwrap();
         for column in 0..columns {
@@ -120,7 +120,7 @@ proptest! {
 fn constant_columns_become_zero_also_on_other_rows() {
     for constant in [0.0, 0.1, 1e30, -3.7] {
         let rows: Vec<f64> = (0..10).flat_map(|n| [constant, f64::from(n)]).collect();
-        let standard = Standard::fit(&rows, [0.0; 4]).unwrap();
+        let standard = Standardizer::fit(&rows, [0.0; 4]).unwrap();
         let mut other = [17.0, 4.5];
         standard.apply(&mut other).unwrap();
         assert_eq!(other, [0.0, 0.0], "{constant}");
@@ -159,11 +159,11 @@ fn bad_input_is_refused() {
         assert_eq!(distances[0], 2.0);
     }
     let entry = ScoreError::Entry { table: "rows", row: 1, column: 0 };
-    assert_eq!(Standard::fit(&[0.0, 1.0, f64::NAN, 1.0], [0.0; 4]).err(), Some(entry));
-    assert_eq!(Standard::<f64, _>::fit(&[], [0.0; 4]).err(), Some(ScoreError::Empty { table: "rows" }));
+    assert_eq!(Standardizer::fit(&[0.0, 1.0, f64::NAN, 1.0], [0.0; 4]).err(), Some(entry));
+    assert_eq!(Standardizer::<f64, _>::fit(&[], [0.0; 4]).err(), Some(ScoreError::Empty { table: "rows" }));
     let wide = [f64::MAX, 1.0, -f64::MAX, 1.0];
     assert_eq!(
-        Standard::fit(&wide, [0.0; 4]).err(),
+        Standardizer::fit(&wide, [0.0; 4]).err(),
         Some(ScoreError::Entry { table: "rows", row: 0, column: 0 })
     );
 }

@@ -137,7 +137,8 @@ impl Counter {
         let mut order: Vec<usize> = (0..shown.len()).collect();
         order.sort_unstable_by(|&a, &b| shown[a].1.cmp(&shown[b].1));
         let spread: Vec<usize> = order.iter().map(|&term| self.spread[term]).collect();
-        let Selection { kept, rare, common, surplus } = Selection::of(&spread, self.documents, &self.options);
+        let Selection { kept, rare, common, surplus } =
+            Selection::new(&spread, self.documents, &self.options);
 
         let mut feature_of = vec![None; shown.len()];
         let mut vocabulary = Vec::with_capacity(kept.len());

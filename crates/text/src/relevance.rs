@@ -29,7 +29,7 @@ impl Levels {
             bag.dedup();
             bag
         });
-        Self::of(features, 2, by_item.collect())
+        Self::from_items(features, 2, by_item.collect())
     }
 
     /// Three levels: within half a standard deviation of the feature's mean (0), below (1), above (2). For measured
@@ -50,10 +50,10 @@ impl Levels {
             };
             row.iter().zip(&moments).zip(0u32..).filter_map(level).collect()
         });
-        Self::of(features, 3, by_item.collect())
+        Self::from_items(features, 3, by_item.collect())
     }
 
-    fn of(features: usize, levels: usize, by_item: Vec<Vec<(u32, u8)>>) -> Self {
+    fn from_items(features: usize, levels: usize, by_item: Vec<Vec<(u32, u8)>>) -> Self {
         let mut offsets = vec![0; features + 1];
         by_item.iter().flatten().for_each(|&(feature, _)| offsets[feature as usize + 1] += 1);
         (0..features).for_each(|feature| offsets[feature + 1] += offsets[feature]);

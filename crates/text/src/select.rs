@@ -22,10 +22,10 @@ impl Selection {
     /// ```
     /// use countgrid_text::{Selection, TextOptions};
     /// let options = TextOptions { min_count: Some(2), max_share: 0.6, max_words: 2, ..TextOptions::default() };
-    /// let selection = Selection::of(&[1, 3, 5, 2, 3], 5, &options);
+    /// let selection = Selection::new(&[1, 3, 5, 2, 3], 5, &options);
     /// assert_eq!(selection, Selection { kept: vec![1, 3], rare: 1, common: 1, surplus: 1 });
     /// ```
-    pub fn of(spread: &[usize], documents: usize, options: &TextOptions) -> Self {
+    pub fn new(spread: &[usize], documents: usize, options: &TextOptions) -> Self {
         let (least, most) = options.limits(documents);
         let rare = spread.iter().filter(|&&d| d < least).count();
         let common = spread.iter().filter(|&&d| d >= least && d > most).count();

@@ -183,7 +183,7 @@ fn refused_shapes() {
 
 #[test]
 fn errors_say_what_where_and_what_was_expected() {
-    let said = [
+    let messages = [
         (ShapeError::EmptyAxis { axis: 1 }, "axis 1 has no cells"),
         (ShapeError::EmptyWindow { axis: 2 }, "the window has side 0 along axis 2"),
         (
@@ -193,7 +193,7 @@ fn errors_say_what_where_and_what_was_expected() {
         (ShapeError::TooManyCells, "more cells than can be addressed"),
         (ShapeError::Length { table: "pi", expected: 6, found: 5 }, "`pi` has 5 elements, needs 6"),
     ];
-    for (error, text) in said {
+    for (error, text) in messages {
         assert_eq!(error.to_string(), text);
     }
 }

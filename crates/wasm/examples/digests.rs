@@ -13,14 +13,14 @@ impl Digest {
         self.0 = (self.0 ^ word).wrapping_mul(0x0100_0193);
     }
 
-    fn of(words: impl IntoIterator<Item = u32>) -> Self {
+    fn from_words(words: impl IntoIterator<Item = u32>) -> Self {
         let mut digest = Self(0x811c_9dc5);
         words.into_iter().for_each(|word| digest.word(word));
         digest
     }
 
     fn floats(table: &[f32]) -> Self {
-        Self::of(table.iter().map(|x| x.to_bits()))
+        Self::from_words(table.iter().map(|x| x.to_bits()))
     }
 }
 
@@ -47,7 +47,7 @@ fn bags(count: u32, features: u32) -> Result<Corpus, countgrid_wasm::Error> {
 
 fn fitted(case: &str, corpus: &Corpus, settings: &Settings) -> Result<CountingGrid, countgrid_wasm::Error> {
     let mut fit = Fit::new(corpus, settings)?;
-    let mut bounds = Digest::of([]);
+    let mut bounds = Digest::from_words([]);
     while !fit.is_done() {
         let bits = fit.step()?.to_bits();
         bounds.word(bits as u32);
@@ -60,17 +60,21 @@ fn fitted(case: &str, corpus: &Corpus, settings: &Settings) -> Result<CountingGr
     show(case, "histograms", Digest::floats(&grid.histograms()?));
     let (posterior, evidence) = grid.posterior(&[2, 0], &[3.0, 1.0])?;
     show(case, "posterior", Digest::floats(&posterior));
-    show(case, "evidence", Digest::of([evidence.to_bits() as u32, (evidence.to_bits() >> 32) as u32]));
-    show(case, "embedding", Digest::of(grid.embed(corpus)?));
+    show(
+        case,
+        "evidence",
+        Digest::from_words([evidence.to_bits() as u32, (evidence.to_bits() >> 32) as u32]),
+    );
+    show(case, "embedding", Digest::from_words(grid.embed(corpus)?));
     Ok(grid)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let sides = |sides: &[usize]| Some(sides.to_vec());
-    let usual = Settings::default();
-    let ring = Settings { extents: sides(&[40]), window: sides(&[5]), ..usual.clone() };
+    let defaults = Settings::default();
+    let ring = Settings { extents: sides(&[40]), window: sides(&[5]), ..defaults.clone() };
     fitted("ring", &bags(60, 30)?, &ring)?;
-    let plane = Settings { extents: sides(&[24, 20]), window: sides(&[5, 4]), seed: 7, ..usual.clone() };
+    let plane = Settings { extents: sides(&[24, 20]), window: sides(&[5, 4]), seed: 7, ..defaults.clone() };
     fitted("plane", &bags(200, 50)?, &plane)?;
     let solid = Settings {
         extents: sides(&[6, 5, 4]),
@@ -81,18 +85,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         learn_prior: true,
         inner_passes: 2,
         coarse_to_fine: false,
-        ..usual.clone()
+        ..defaults.clone()
     };
     fitted("solid", &bags(50, 20)?, &solid)?;
 
     let file = env::args().nth(1).ok_or("needs a file with one document to a line")?;
     let text = fs::read_to_string(file)?;
     let documents: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let texts = Texts::new(&documents, &Texts::usual_options())?;
+    let texts = Texts::new(&documents, &Texts::default_options())?;
     let vocabulary = texts.vocabulary().join(" ");
-    show("text", "vocabulary", Digest::of(vocabulary.bytes().map(u32::from)));
-    let grid = fitted("text", texts.corpus(), &usual)?;
-    show("text", "page", Digest::of(texts.page("A map", &grid)?.bytes().map(u32::from)));
-    show("text", "new", Digest::of(grid.embed(&texts.count(&["salt and butter", "moon"])?)?));
+    show("text", "vocabulary", Digest::from_words(vocabulary.bytes().map(u32::from)));
+    let grid = fitted("text", texts.corpus(), &defaults)?;
+    show("text", "page", Digest::from_words(texts.page("A map", &grid)?.bytes().map(u32::from)));
+    show("text", "new", Digest::from_words(grid.embed(&texts.count(&["salt and butter", "moon"])?)?));
     Ok(())
 }

@@ -19,7 +19,7 @@ use crate::Error;
 #[derive(Clone, Debug)]
 pub struct Corpus {
     pub(crate) bags: Rc<CsrBuf<f32>>, // a fit keeps them
-    placed: usize,
+    nonempty: usize,
     tokens: f64,
 }
 
@@ -38,7 +38,7 @@ impl Corpus {
         let mut starts = Vec::new();
         reserve(&mut starts, offsets.len())?;
         starts.extend(offsets.into_iter().map(|offset| offset as usize));
-        Ok(Self::of(CsrBuf::from_parts(features, starts, indices, counts)?))
+        Ok(Self::from_bags(CsrBuf::from_parts(features, starts, indices, counts)?))
     }
 
     /// One bag, its features in any order.
@@ -55,12 +55,12 @@ impl Corpus {
         }
         let mut bags = CsrBuf::new(features)?;
         bags.push_bag(indices.iter().map(|&index| index as usize).zip(counts.iter().copied()))?;
-        Ok(Self::of(bags))
+        Ok(Self::from_bags(bags))
     }
 
-    pub(crate) fn of(bags: CsrBuf<f32>) -> Self {
-        let placed = (0..bags.len()).filter(|&bag| bags.entries(bag).next().is_some()).count();
-        Self { tokens: bags.tokens(), placed, bags: Rc::new(bags) }
+    pub(crate) fn from_bags(bags: CsrBuf<f32>) -> Self {
+        let nonempty = (0..bags.len()).filter(|&bag| bags.entries(bag).next().is_some()).count();
+        Self { tokens: bags.tokens(), nonempty, bags: Rc::new(bags) }
     }
 
     /// Number of bags.
@@ -74,8 +74,8 @@ impl Corpus {
     }
 
     /// Bags that are not empty.
-    pub fn placed(&self) -> usize {
-        self.placed
+    pub fn nonempty(&self) -> usize {
+        self.nonempty
     }
 
     /// Number of features.

@@ -113,7 +113,7 @@ impl Fit {
             )));
         }
         let (extents, window) = (settings.extents.as_deref(), settings.window.as_deref());
-        let layout = Layout::choose(extents, window, corpus.placed());
+        let layout = Layout::choose(extents, window, corpus.nonempty());
         // Grid, histograms and sums, and the coarser grid while this one begins.
         let tables = |shape: &Shape<AXES>| {
             2 * shape.grid_len() as u128
@@ -151,7 +151,7 @@ impl Fit {
             if let State::Failed(error) = &self.state {
                 return Err(error.clone());
             }
-            if let Err(error) = self.advance() {
+            if let Err(error) = self.iterate() {
                 self.state = State::Failed(error.clone());
                 return Err(error);
             }
@@ -159,15 +159,15 @@ impl Fit {
         Ok(self.bound_per_token().unwrap_or(0.0)) // there is one after a step
     }
 
-    fn advance(&mut self) -> Result<(), Error> {
-        self.begin()?;
+    fn iterate(&mut self) -> Result<(), Error> {
+        self.start_level()?;
         let State::On(level) = &mut self.state else { return Ok(()) };
         let Level { learner, statistics, iterations } = level.as_mut();
         let (progress, end) = iterations.step(learner, &self.corpus.bags.as_view(), statistics)?;
         self.last = Some(progress);
         if end.is_some() {
             if self.level + 1 < self.levels.len() {
-                self.climb();
+                self.finish_level();
             } else {
                 self.end = end;
             }
@@ -176,11 +176,11 @@ impl Fit {
     }
 
     /// Sets a level up, unless it is.
-    fn begin(&mut self) -> Result<(), Error> {
+    fn start_level(&mut self) -> Result<(), Error> {
         let (State::Between(coarse), Some(&shape)) = (&mut self.state, self.levels.get(self.level)) else {
             return Ok(());
         };
-        let grid = Grid::begun(shape, coarse.as_deref(), &mut self.rng)?;
+        let grid = Grid::initial(shape, coarse.as_deref(), &mut self.rng)?;
         *coarse = None; // its memory is needed
         let learner = Learner::from_grid(grid, self.options(&shape))?;
         let statistics = Statistics::allocate(shape, self.chunk)?;
@@ -190,7 +190,7 @@ impl Fit {
     }
 
     /// Leaves a level for the next.
-    fn climb(&mut self) {
+    fn finish_level(&mut self) {
         if let State::On(level) = std::mem::replace(&mut self.state, State::Between(None)) {
             self.state = State::Between(Some(Box::new(level.learner.into_parts().0)));
             self.level += 1;
@@ -204,12 +204,12 @@ impl Fit {
     }
 
     fn options(&self, shape: &Shape<AXES>) -> Options {
-        let usual = Options::usual(shape, self.corpus.tokens(), self.corpus.len());
+        let defaults = Options::for_corpus(shape, self.corpus.tokens(), self.corpus.len());
         Options {
             inner_passes: self.settings.inner_passes,
             learn_prior: self.settings.learn_prior,
-            pseudocount: self.settings.pseudocount.unwrap_or(usual.pseudocount),
-            ..usual
+            pseudocount: self.settings.pseudocount.unwrap_or(defaults.pseudocount),
+            ..defaults
         }
     }
 
@@ -267,17 +267,17 @@ impl Fit {
     /// If a step has failed; no memory.
     pub fn finish(mut self) -> Result<CountingGrid, Error> {
         while self.level + 1 < self.levels.len() {
-            self.begin()?;
+            self.start_level()?;
             if let State::Failed(error) = self.state {
                 return Err(error);
             }
-            self.climb();
+            self.finish_level();
         }
-        self.begin()?;
+        self.start_level()?;
         match self.state {
             State::On(level) => {
                 let (grid, histograms) = level.learner.into_parts();
-                Ok(CountingGrid::of(self.layout, self.chunk, grid, histograms))
+                Ok(CountingGrid::from_parts(self.layout, self.chunk, grid, histograms))
             }
             State::Failed(error) => Err(error),
             State::Between(_) => Err(Error::new("no grid to finish")), // there is a level, so it has begun

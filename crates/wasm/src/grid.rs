@@ -66,10 +66,10 @@ impl CountingGrid {
         let mut scratch = AlignedVec::zeroed(shape.plane_scratch_len())?;
         let packed = AlignedVec::zeroed(shape.histograms_len::<f32>())?;
         let histograms = LogHistograms::pack(&grid, packed, &mut scratch)?;
-        Ok(Self::of(layout, chunk, grid, histograms))
+        Ok(Self::from_parts(layout, chunk, grid, histograms))
     }
 
-    pub(crate) fn of(
+    pub(crate) fn from_parts(
         layout: Layout,
         chunk: usize,
         grid: Grid<f32, AlignedVec<f32>, AXES>,
@@ -138,9 +138,9 @@ impl CountingGrid {
         reserve(&mut posterior, self.cells())?;
         posterior.resize(self.cells(), 0.0);
         let mut evidence = 0.0;
-        self.place(&bag, |_, _, placed| {
-            placed.write(&mut posterior);
-            evidence = f64::from(placed.log_evidence());
+        self.for_each_posterior(&bag, |_, _, bag_posterior| {
+            bag_posterior.write(&mut posterior);
+            evidence = f64::from(bag_posterior.log_evidence());
         })?;
         Ok((posterior, evidence))
     }
@@ -153,12 +153,12 @@ impl CountingGrid {
     pub fn embed(&self, corpus: &Corpus) -> Result<Vec<u32>, Error> {
         let mut places = Vec::new();
         reserve(&mut places, corpus.len())?;
-        self.place(corpus, |_, _, posterior| places.push(posterior.mode() as u32))?; // at most MAX_CELLS
+        self.for_each_posterior(corpus, |_, _, posterior| places.push(posterior.mode() as u32))?; // at most MAX_CELLS
         Ok(places)
     }
 
     /// Calls `visit` with the tokens and the posterior of every bag, in order.
-    pub(crate) fn place(
+    pub(crate) fn for_each_posterior(
         &self,
         corpus: &Corpus,
         mut visit: impl FnMut(usize, f64, &Posterior<'_, f32, AXES>),

@@ -417,24 +417,24 @@ fn settings(options: &JsValue) -> std::result::Result<Settings, Error> {
         "innerPasses",
         "coarseToFine",
     ];
-    let (options, usual) = (Options::new("options", options, &NAMES)?, Settings::default());
+    let (options, defaults) = (Options::new("options", options, &NAMES)?, Settings::default());
     let count = |name, least| options.whole(name, least, u64::from(u32::MAX));
     Ok(Settings {
         extents: options.sides("extents")?,
         window: options.sides("window")?,
-        iterations: count("iterations", 0)?.map_or(usual.iterations, |n| n as usize),
-        tolerance: options.number("tolerance")?.unwrap_or(usual.tolerance),
-        seed: options.whole("seed", 0, (1 << 53) - 1)?.unwrap_or(usual.seed),
+        iterations: count("iterations", 0)?.map_or(defaults.iterations, |n| n as usize),
+        tolerance: options.number("tolerance")?.unwrap_or(defaults.tolerance),
+        seed: options.whole("seed", 0, (1 << 53) - 1)?.unwrap_or(defaults.seed),
         pseudocount: options.number("pseudocount")?,
-        learn_prior: options.flag("learnPrior")?.unwrap_or(usual.learn_prior),
-        inner_passes: count("innerPasses", 1)?.map_or(usual.inner_passes, |n| n as usize),
-        coarse_to_fine: options.flag("coarseToFine")?.unwrap_or(usual.coarse_to_fine),
+        learn_prior: options.flag("learnPrior")?.unwrap_or(defaults.learn_prior),
+        inner_passes: count("innerPasses", 1)?.map_or(defaults.inner_passes, |n| n as usize),
+        coarse_to_fine: options.flag("coarseToFine")?.unwrap_or(defaults.coarse_to_fine),
     })
 }
 
 fn text_options(options: &JsValue) -> std::result::Result<TextOptions, Error> {
     let names = ["stopWords", "stem", "minCount", "maxShare", "maxWords"];
-    let (options, usual) = (Options::new("options", options, &names)?, crate::Texts::usual_options());
+    let (options, defaults) = (Options::new("options", options, &names)?, crate::Texts::default_options());
     let count = |name| options.whole(name, 0, u64::from(u32::MAX));
     let stop_words = match options.get("stopWords")? {
         None => StopWords::English,
@@ -451,11 +451,11 @@ fn text_options(options: &JsValue) -> std::result::Result<TextOptions, Error> {
     };
     Ok(TextOptions {
         stop_words,
-        stem: options.flag("stem")?.unwrap_or(usual.stem),
+        stem: options.flag("stem")?.unwrap_or(defaults.stem),
         min_count: count("minCount")?.map(|n| n as usize),
-        max_share: options.number("maxShare")?.unwrap_or(usual.max_share),
-        max_words: count("maxWords")?.map_or(usual.max_words, |n| n as usize),
-        ..usual
+        max_share: options.number("maxShare")?.unwrap_or(defaults.max_share),
+        max_words: count("maxWords")?.map_or(defaults.max_words, |n| n as usize),
+        ..defaults
     })
 }
 

@@ -1,4 +1,4 @@
-use countgrid_grid::{Shape, usual_extent, usual_side};
+use countgrid_grid::{Shape, default_extent, default_side};
 use countgrid_torus::Windows;
 
 use crate::Error;
@@ -25,9 +25,9 @@ pub(crate) struct Layout {
 impl Layout {
     /// What was asked for, and where nothing was what suits so many bags, as in the program.
     pub(crate) fn choose(extents: Option<&[usize]>, window: Option<&[usize]>, bags: usize) -> Self {
-        let extents = extents.map_or_else(|| vec![usual_extent(bags); 2], <[_]>::to_vec);
+        let extents = extents.map_or_else(|| vec![default_extent(bags); 2], <[_]>::to_vec);
         let window = match window {
-            None => extents.iter().copied().map(usual_side).collect(),
+            None => extents.iter().copied().map(default_side).collect(),
             Some(&[side]) => vec![side; extents.len()],
             Some(window) => window.to_vec(),
         };

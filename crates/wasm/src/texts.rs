@@ -1,5 +1,5 @@
 use countgrid_counts::CsrBuf;
-use countgrid_map::{Document, Page, beginning, characteristic_words, coverage, write_html};
+use countgrid_map::{Document, Page, characteristic_words, coverage, truncate_text, write_html};
 use countgrid_text::{TextOptions, Tokenizer, Vocabulary, WordBags, bags};
 
 use crate::{Corpus, CountingGrid, Error, corpus::reserve};
@@ -22,7 +22,7 @@ pub struct Texts {
 
 impl Texts {
     /// The options of `countgrid fit`.
-    pub fn usual_options() -> TextOptions {
+    pub fn default_options() -> TextOptions {
         TextOptions { max_words: 3_000, ..TextOptions::default() }
     }
 
@@ -43,7 +43,7 @@ impl Texts {
             }));
         }
         let counts = counts.into_iter().map(|count| count as f32).collect();
-        let corpus = Corpus::of(CsrBuf::from_parts(vocabulary.len(), offsets, features, counts)?);
+        let corpus = Corpus::from_bags(CsrBuf::from_parts(vocabulary.len(), offsets, features, counts)?);
         let documents = documents.iter().map(|document| shown(document.as_ref())).collect();
         Ok(Self { tokenizer, vocabulary, corpus, documents })
     }
@@ -69,7 +69,7 @@ impl Texts {
             let bag = known.count(document.as_ref());
             bags.push_bag(bag.into_iter().map(|(word, count)| (word as usize, count as f32)))?;
         }
-        Ok(Corpus::of(bags))
+        Ok(Corpus::from_bags(bags))
     }
 
     /// The page of `countgrid map`: words where they live, and documents near every place, as one HTML file.
@@ -87,10 +87,10 @@ impl Texts {
         reserve(&mut documents, self.documents.len())?;
         let mut evidence = 0.0;
         let mut each = self.documents.iter();
-        grid.place(&self.corpus, |_, tokens, placed| {
-            evidence += f64::from(placed.log_evidence());
+        grid.for_each_posterior(&self.corpus, |_, tokens, posterior| {
+            evidence += f64::from(posterior.log_evidence());
             let mut best = [(0, 0.0); WINDOWS];
-            let found = if tokens > 0.0 { placed.best(&mut best) } else { 0 };
+            let found = if tokens > 0.0 { posterior.best(&mut best) } else { 0 };
             // A float's probability may be a rounding above 1.
             let posterior = best.iter().take(found).map(|&(cell, q)| (cell as u32, q.min(1.0))).collect();
             if let Some((title, snippet)) = each.next() {
@@ -128,11 +128,14 @@ impl Texts {
 
 /// A text without a title: how it begins, and how it goes on.
 fn shown(text: &str) -> (String, String) {
-    let title = beginning(text, TITLE);
+    let title = truncate_text(text, TITLE);
     let rest: Vec<&str> =
         text.split_whitespace().skip(title.split_whitespace().count()).take(SNIPPET).collect();
-    let snippet =
-        if rest.is_empty() { String::new() } else { format!("…{}", beginning(&rest.join(" "), SNIPPET)) };
+    let snippet = if rest.is_empty() {
+        String::new()
+    } else {
+        format!("…{}", truncate_text(&rest.join(" "), SNIPPET))
+    };
     (title, snippet)
 }
 

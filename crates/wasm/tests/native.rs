@@ -2,7 +2,7 @@
 //! the libraries below.
 
 use countgrid_counts::{Bags, Csr};
-use countgrid_em::{EmOptions, restart_seed, unobserved};
+use countgrid_em::{EmOptions, no_observer, restart_seed};
 use countgrid_grid::{Grid, Learner, Options, Shape, Statistics};
 use countgrid_torus::{Torus, Windows};
 use countgrid_wasm::{AXES, Corpus, CountingGrid, Fit, MAX_CELLS, Settings, Texts};
@@ -120,7 +120,7 @@ proptest! {
 
     #[test]
     fn any_text_is_mapped_or_refused(documents in prop::collection::vec("\\PC{0,40}|([a-e]{2,3} ){0,9}", 0..8)) {
-        let Ok(texts) = Texts::new(&documents, &Texts::usual_options()) else { return Ok(()) };
+        let Ok(texts) = Texts::new(&documents, &Texts::default_options()) else { return Ok(()) };
         let settings = Settings { iterations: 2, ..Settings::default() };
         let mut fit = Fit::new(texts.corpus(), &settings).unwrap();
         fit.step().unwrap();
@@ -181,7 +181,7 @@ fn a_fit_is_that_of_the_libraries_below() {
         let mut learner = Learner::from_grid(grid, options).unwrap();
         let mut statistics = Statistics::allocate(shape, 3).unwrap();
         let plan = EmOptions { iterations, tolerance: 1e-5 }.check().unwrap();
-        let outcome = plan.fit(&mut learner, &bags, &mut statistics, unobserved).unwrap();
+        let outcome = plan.fit(&mut learner, &bags, &mut statistics, no_observer).unwrap();
         let (fitted, _) = learner.into_parts();
         if extents == [12, 16] {
             assert_eq!((page.pi(), page.prior()), fitted.tables());

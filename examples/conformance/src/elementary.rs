@@ -2,7 +2,7 @@
 
 use countgrid_math::{
     Real, axpy, digamma, dot, exp, exp_m1, exp_slice, ln, ln_1p, ln_gamma, ln_slice, log_sum_exp, max, scale,
-    sigmoid, softmax, softmax_cut, softplus, sqrt, sum, sum_xlogx, trigamma,
+    sigmoid, softmax, softmax_with_threshold, softplus, sqrt, sum, sum_xlogx, trigamma,
 };
 
 use crate::report::{Digest, Failure, Report, Values, name};
@@ -61,7 +61,7 @@ fn slices<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
         kernels.add(y);
         ln_slice(x);
         kernels.add(x);
-        kernels.add(&[softmax_cut(y, T::from_f64(0.5))]);
+        kernels.add(&[softmax_with_threshold(y, T::from_f64(0.5))]);
         kernels.add(y);
         kernels.add(&[softmax(x)]);
         kernels.add(x);

@@ -9,39 +9,46 @@ use crate::{
 };
 
 pub(crate) fn all(report: &mut Report<'_>) -> Result<(), Failure> {
-    laws::<f32>(report)?;
-    laws::<f64>(report)
+    events::<f32>(report)?;
+    events::<f64>(report)
 }
 
-fn laws<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
+fn events<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
     let real = T::from_f64;
-    fit(report, "Poisson", Poisson::new(real(1.7))?, |law, x, digest| {
-        let exposed = law.exposed(T::from_f64(2.5))?;
-        digest.add(&[law.rate(), law.ln_rate(), exposed.ln_density(x)]);
+    fit(report, "Poisson", Poisson::new(real(1.7))?, |event, x, digest| {
+        let exposed = event.with_exposure(T::from_f64(2.5))?;
+        digest.add(&[event.rate(), event.ln_rate(), exposed.ln_density(x)]);
         Ok(())
     })?;
-    fit(report, "zero-inflated Poisson", Zip::new(real(-0.3), real(2.2))?, |law, x, digest| {
-        let exposed = law.exposed(T::from_f64(2.5))?;
-        digest.add(&[law.eta(), law.rate(), law.ln_rate(), law.mean(), law.variance(), law.inflated(x)]);
+    fit(report, "zero-inflated Poisson", Zip::new(real(-0.3), real(2.2))?, |event, x, digest| {
+        let exposed = event.with_exposure(T::from_f64(2.5))?;
+        digest.add(&[
+            event.eta(),
+            event.rate(),
+            event.ln_rate(),
+            event.mean(),
+            event.variance(),
+            event.inflated(x),
+        ]);
         digest.add(&[exposed.ln_density(x)]);
         Ok(())
     })?;
-    fit(report, "Bernoulli", Bernoulli::from_logit(real(0.4))?, |law, _, digest| {
-        digest.add(&[law.p(), law.logit()]);
+    fit(report, "Bernoulli", Bernoulli::from_logit(real(0.4))?, |event, _, digest| {
+        digest.add(&[event.p(), event.logit()]);
         Ok(())
     })?;
-    fit(report, "Gaussian", Gaussian::new(real(0.6), real(1.4))?, |law, _, digest| {
-        digest.add(&[law.mean(), law.precision()]);
+    fit(report, "Gaussian", Gaussian::new(real(0.6), real(1.4))?, |event, _, digest| {
+        digest.add(&[event.mean(), event.precision()]);
         Ok(())
     })?;
     multinomial::<T>(report)
 }
 
-/// Densities of counts, then estimates from them, thrice: for some laws that is three EM steps.
+/// Densities of counts, then estimates from them, thrice: for some distributions that is three EM steps.
 fn fit<T: Real, L: Event<T, Scalar = T> + Estimate<Scalar = T>>(
     report: &mut Report<'_>,
     law_name: &str,
-    mut law: L,
+    mut event: L,
     describe: impl Fn(&L, T, &mut Digest) -> Result<(), EventError>,
 ) -> Result<(), Failure> {
     let mut values = Values(5);
@@ -50,14 +57,14 @@ fn fit<T: Real, L: Event<T, Scalar = T> + Estimate<Scalar = T>>(
     let mut digest = Digest::new();
     for _ in 0..3 {
         let mut statistics = [T::zero(); 8];
-        let statistics = first(&mut statistics, law.statistics_len())?;
+        let statistics = first(&mut statistics, event.statistics_len())?;
         for &x in &counts {
-            digest.add(&[law.ln_kernel(x), law.ln_base(x), law.ln_density(x)]);
-            describe(&law, x, &mut digest)?;
-            law.accumulate(x, values.next(), statistics)?;
+            digest.add(&[event.ln_kernel(x), event.ln_base(x), event.ln_density(x)]);
+            describe(&event, x, &mut digest)?;
+            event.accumulate(x, values.next(), statistics)?;
         }
         digest.add(statistics);
-        law.maximize(statistics)?;
+        event.maximize(statistics)?;
     }
     report.digest(format_args!("{law_name} {}", name::<T>()), digest);
     Ok(())
@@ -66,19 +73,19 @@ fn fit<T: Real, L: Event<T, Scalar = T> + Estimate<Scalar = T>>(
 fn multinomial<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
     let data = Data::new();
     let bags = data.bags()?;
-    let mut law = Multinomial::new([T::one() / T::from_f64(FEATURES as f64); FEATURES])?;
+    let mut event = Multinomial::new([T::one() / T::from_f64(FEATURES as f64); FEATURES])?;
     let (mut digest, mut values) = (Digest::new(), Values(17));
     for _ in 0..3 {
         let mut statistics = [T::from_f64(0.1); FEATURES];
         for bag in 0..BAGS {
             let entries = bags.entries(bag);
-            digest.add(&[law.ln_kernel(entries.clone()), law.ln_base(entries.clone())]);
-            digest.add(&[law.ln_density(entries.clone())]);
-            law.accumulate(entries, values.next(), &mut statistics)?;
+            digest.add(&[event.ln_kernel(entries.clone()), event.ln_base(entries.clone())]);
+            digest.add(&[event.ln_density(entries.clone())]);
+            event.accumulate(entries, values.next(), &mut statistics)?;
         }
         digest.add(&statistics);
-        law.maximize(&statistics)?;
-        digest.add(law.ln_p());
+        event.maximize(&statistics)?;
+        digest.add(event.ln_p());
     }
     report.digest(format_args!("multinomial {}", name::<T>()), digest);
     Ok(())

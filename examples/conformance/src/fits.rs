@@ -5,9 +5,9 @@ use core::ops::ControlFlow;
 use countgrid_counts::{Csr, Dense};
 use countgrid_em::{
     Annealing, EmOptions, Fit, FitError, Learn, Progress, Restarts, StepwiseOptions, Tables, TablesMut,
-    unobserved,
+    no_observer,
 };
-use countgrid_grid::{Cut, Grid, Learner, Options, Rule, Shape, Statistics};
+use countgrid_grid::{Grid, Learner, Options, PosteriorThreshold, Shape, Statistics, UpdateRule};
 use countgrid_math::Real;
 use countgrid_torus::{Torus, Windows};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -18,28 +18,40 @@ use crate::{
 };
 
 pub(crate) fn all(report: &mut Report<'_>) -> Result<(), Failure> {
-    of::<f32>(report)?;
-    of::<f64>(report)
+    cases::<f32>(report)?;
+    cases::<f64>(report)
 }
 
-fn of<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
-    let (exact, factored) = (Options::default(), Options { rule: Rule::Factored, ..Options::default() });
+fn cases<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
+    let (exact, factored) =
+        (Options::default(), Options { update_rule: UpdateRule::Factored, ..Options::default() });
     let smooth = Options { learn_prior: true, pseudocount: 0.1, prior_pseudocount: 0.5, ..exact };
-    let all = Options { cut: Cut::Off, ..exact };
-    let deep = Options { inner_passes: 3, learn_prior: true, cut: Cut::Nats(12.0), prune: false, ..exact };
+    let all = Options { posterior_threshold: PosteriorThreshold::Off, ..exact };
+    let deep = Options {
+        inner_passes: 3,
+        learn_prior: true,
+        posterior_threshold: PosteriorThreshold::Nats(12.0),
+        prune: false,
+        ..exact
+    };
     plain::<T, 1>(report, "exact", shape([60], [7])?, smooth)?;
     plain::<T, 1>(report, "factored", shape([60], [7])?, factored)?;
     plain::<T, 2>(report, "exact", shape(EXTENTS, SIDES)?, exact)?;
     plain::<T, 2>(report, "exact, smooth", shape(EXTENTS, SIDES)?, smooth)?;
     plain::<T, 2>(report, "exact, no cut", shape(EXTENTS, SIDES)?, all)?;
     plain::<T, 2>(report, "three passes", shape([7, 9], [3, 2])?, deep)?;
-    plain::<T, 2>(report, "factored", shape(EXTENTS, SIDES)?, Options { rule: Rule::Factored, ..smooth })?;
+    plain::<T, 2>(
+        report,
+        "factored",
+        shape(EXTENTS, SIDES)?,
+        Options { update_rule: UpdateRule::Factored, ..smooth },
+    )?;
     plain::<T, 3>(report, "exact", shape([4, 3, 5], [2, 2, 3])?, exact)?;
     plain::<T, 3>(
         report,
         "factored",
         shape([4, 3, 5], [2, 2, 3])?,
-        Options { rule: Rule::Factored, ..smooth },
+        Options { update_rule: UpdateRule::Factored, ..smooth },
     )?;
     annealed::<T>(report, smooth)?;
     refined::<T>(report, smooth)?;
@@ -122,7 +134,7 @@ fn describe<'a, T: Real, const D: usize>(
     let mut line =
         |what: &str, digest| report.digest(format_args!("{fit}, {D}d {}: {what}", name::<T>()), digest);
     line("progress", progress);
-    let mut digest = Digest::of(&[learner.bound(statistics)?, learner.penalty()]);
+    let mut digest = Digest::from_values(&[learner.bound(statistics)?, learner.penalty()]);
     let mut plane = [T::zero(); TABLE];
     let plane = first(&mut plane, learner.grid().shape().cells())?;
     for feature in 0..FEATURES {
@@ -211,7 +223,7 @@ fn restarted<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
         let mut attempt = || {
             let (mut learner, mut statistics) =
                 memory.learner(shape, Options::default(), random(restart.seed))?;
-            let outcome = plan.fit(&mut learner, &bags, &mut statistics, unobserved)?;
+            let outcome = plan.fit(&mut learner, &bags, &mut statistics, no_observer)?;
             grid.buffer_mut().copy_from_slice(Tables::buffer(learner.grid()));
             Ok::<_, Failure>(outcome)
         };

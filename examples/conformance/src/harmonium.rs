@@ -3,7 +3,7 @@
 
 use countgrid_em::TablesMutExt;
 use countgrid_harmonium::{
-    Chains, Couplings, Draws, Gradient, Grouping, Harmonium, Prior, Rates, Shape, Terms, Uniforms,
+    Chains, Draws, Gradient, Grouping, Harmonium, IsingModel, Prior, Rates, Shape, Terms, Uniforms,
 };
 use countgrid_math::Real;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -18,11 +18,11 @@ const SIDE: usize = 2; // features of the dual wing
 const ROOM: usize = 1024;
 
 pub(crate) fn all(report: &mut Report<'_>) -> Result<(), Failure> {
-    of::<f32>(report)?;
-    of::<f64>(report)
+    cases::<f32>(report)?;
+    cases::<f64>(report)
 }
 
-fn of<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
+fn cases<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
     let words = Shape::words(FEATURES, TOPICS)?;
     learned::<T>(report, "binomial words", words, 32)?;
     learned::<T>(report, "dual wing", Shape::dual_wing(FEATURES, SIDE, TOPICS)?, 32)?;
@@ -62,7 +62,7 @@ fn learned<T: Real>(report: &mut Report<'_>, wings: &str, shape: Shape, size: u3
         digest.add(&topics);
         if shape.features() == 0 {
             let mut terms = [T::zero(); TOPICS + 2];
-            Terms::new(&model, Grouping::Topic, 0.0)?.of(&bags, bag, &mut terms, &mut scratch)?;
+            Terms::new(&model, Grouping::Topic, 0.0)?.bag_terms(&bags, bag, &mut terms, &mut scratch)?;
             digest.add(&terms);
         }
     }
@@ -82,11 +82,11 @@ fn perfect<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
     let [mut tables, mut scratch] = [[T::zero(); ROOM]; 2];
     let tables = first(&mut tables, shape.model_len())?;
     let model = Harmonium::start(shape, tables, 1, T::from_f64(0.3), &mut draws, &mut scratch)?;
-    let couplings = Couplings::new(&model, [0.0; Couplings::<()>::len(WORDS)])?;
+    let ising = IsingModel::new(&model, [0.0; IsingModel::<()>::len(WORDS)])?;
     let (mut words, mut bounds, mut digest) = ([0; WORDS], [0.0; 3 * WORDS], Digest::new());
     for seed in 0..20 {
         let mut past = Uniforms::<ChaCha8Rng>::new(seed);
-        let draw = couplings.draw(|time, u| past.fill(time, u), 1 << 12, &mut words, &mut bounds)?;
+        let draw = ising.draw(|time, u| past.fill(time, u), 1 << 12, &mut words, &mut bounds)?;
         digest.add_integers(&words);
         digest.add_integer(draw.sweeps as u64);
     }

@@ -7,10 +7,11 @@ use rayon::ThreadPoolBuilder;
 const THREADS: &[usize] = &[1, 2, 3, 7];
 
 pub(crate) fn main() -> ExitCode {
-    let told: Result<Vec<usize>, _> = std::env::args().skip(1).map(|argument| argument.parse()).collect();
-    let threads = match &told {
-        Ok(told) if told.is_empty() => THREADS,
-        Ok(told) => told,
+    let arguments: Result<Vec<usize>, _> =
+        std::env::args().skip(1).map(|argument| argument.parse()).collect();
+    let threads = match &arguments {
+        Ok(arguments) if arguments.is_empty() => THREADS,
+        Ok(arguments) => arguments,
         Err(error) => {
             println!("numbers of threads, not {:?}: {error}", std::env::args().skip(1).collect::<Vec<_>>());
             return ExitCode::FAILURE;

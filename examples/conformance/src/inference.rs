@@ -13,11 +13,11 @@ use crate::{
 };
 
 pub(crate) fn all(report: &mut Report<'_>) -> Result<(), Failure> {
-    of::<f32>(report)?;
-    of::<f64>(report)
+    cases::<f32>(report)?;
+    cases::<f64>(report)
 }
 
-fn of<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
+fn cases<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
     grid::<T, 1>(report, [60], [7])?;
     grid::<T, 2>(report, [12, 12], [3, 4])?;
     grid::<T, 3>(report, [4, 3, 5], [2, 2, 3])

@@ -1,10 +1,10 @@
-//! `countgrid-gtm`: fits of every law, placing, terms of the free energy, magnification.
+//! `countgrid-gtm`: fits of every emission model, placing, terms of the free energy, magnification.
 
 use countgrid_counts::Csr;
-use countgrid_em::{EmOptions, FreeEnergy, Tables, unobserved};
+use countgrid_em::{EmOptions, FreeEnergy, Tables, no_observer};
 use countgrid_gtm::{
-    Basis, Documents, Emissions, Gtm, Inflation, Law, Learner, Options, Priors, Shape, Space, Statistics,
-    gaussian_points, grid_points, half_plane_centres, torus_points,
+    Basis, Documents, EmissionModel, Emissions, Gtm, Inflation, Learner, Options, Priors, Shape, Space,
+    Statistics, gaussian_points, grid_points, half_plane_centres, torus_points,
 };
 use countgrid_math::Real;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -22,20 +22,20 @@ const WORK: usize = 512;
 const METRIC: usize = 10; // of two axes
 
 pub(crate) fn all(report: &mut Report<'_>) -> Result<(), Failure> {
-    of::<f32>(report)?;
-    of::<f64>(report)
+    cases::<f32>(report)?;
+    cases::<f64>(report)
 }
 
-fn of<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
+fn cases<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
     let data = Data::new();
     let bags = data.bags()?;
     let (mut points, mut centres) = ([T::zero(); 2 * POINTS], [T::zero(); 2 * (COLUMNS - 1)]);
     grid_points(4, 3, &mut points)?;
     grid_points(2, 2, &mut centres)?;
     let basis = Basis::rbf(&centres, 2, T::one())?;
-    for law in Law::ALL {
-        let shape = Shape::new(law, POINTS, 2, COLUMNS, FEATURES)?;
-        fitted(report, law.name(), shape, &points, &basis, &Documents::new(bags))?;
+    for emission_model in EmissionModel::ALL {
+        let shape = Shape::new(emission_model, POINTS, 2, COLUMNS, FEATURES)?;
+        fitted(report, emission_model.name(), shape, &points, &basis, &Documents::new(bags))?;
     }
 
     let (mut exposure, mut profiles) = ([T::one(); BAGS], [0; BAGS]);
@@ -43,7 +43,7 @@ fn of<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
     for (bag, (exposure, profile)) in exposure.iter_mut().zip(&mut profiles).enumerate() {
         (*exposure, *profile) = (*exposure + values.next(), bag % PROFILES);
     }
-    let zip = Shape::new(Law::Zip(Inflation::Document), POINTS, 2, COLUMNS, FEATURES)?;
+    let zip = Shape::new(EmissionModel::Zip(Inflation::Document), POINTS, 2, COLUMNS, FEATURES)?;
     let known = Documents::new(bags).with_exposure(&exposure)?.with_profiles(&profiles)?;
     fitted(report, "zip, covariates", zip.with_profiles(PROFILES, 2)?, &points, &basis, &known)?;
 
@@ -84,7 +84,7 @@ fn fitted<T: Real>(
     let work = first(&mut work, shape.workspace_len())?;
     let mut statistics = Statistics::new(shape, first(&mut sums, shape.sums_len())?, own, work)?;
     let plan = EmOptions { iterations: 4, ..EmOptions::default() }.check()?;
-    let outcome = plan.fit(&mut learner, documents, &mut statistics, unobserved)?;
+    let outcome = plan.fit(&mut learner, documents, &mut statistics, no_observer)?;
     report.tables(format_args!("map, {what} {}", name::<T>()), learner.map());
     report.tables(format_args!("sums of a map, {what} {}", name::<T>()), &statistics);
 

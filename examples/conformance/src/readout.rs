@@ -4,11 +4,11 @@ use countgrid_classify::{SupportVectors, SvmOptions, correlation, hellinger, kul
 use countgrid_counts::Bag;
 use countgrid_em::{FreeEnergy, Tables};
 use countgrid_grid::{
-    Code, Embedding, Grouping, LabelSums, LogHistograms, QuantisedHistograms, Reading, Shape, Sources, Terms,
+    Code, Embedding, Grouping, LabelSums, LogHistograms, QuantisedHistograms, Readout, Shape, Sources, Terms,
     label_scratch_len,
 };
 use countgrid_math::Real;
-use countgrid_scores::{Similarity, Standard, gram, spread_rows};
+use countgrid_scores::{Similarity, Standardizer, gram, spread_rows};
 
 use crate::{
     bags::{BAGS, Data, FEATURES},
@@ -21,11 +21,11 @@ const CELLS: usize = 30;
 const CLASSES: usize = 3;
 
 pub(crate) fn all(report: &mut Report<'_>) -> Result<(), Failure> {
-    of::<f32>(report)?;
-    of::<f64>(report)
+    cases::<f32>(report)?;
+    cases::<f64>(report)
 }
 
-fn of<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
+fn cases<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
     let shape = Shape::from_sides(SIDES, [2, 3], FEATURES)?;
     let (data, mut memory) = (Data::new(), Memory::<T>::new());
     let bags = data.bags()?;
@@ -57,7 +57,7 @@ fn of<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
     }
     let scratch = first(&mut scratch, label_scratch_len(&shape))?;
     let embedding = Embedding::new(sums, scratch)?;
-    for reading in [Reading::Window, Reading::Point] {
+    for reading in [Readout::Window, Readout::Point] {
         let table = embedding.labels(reading, [T::zero(); CLASSES * CELLS], scratch)?;
         report.table(format_args!("labels by {reading:?}, {}", name::<T>()), table.buffer());
         let mut digest = Digest::new();
@@ -100,7 +100,7 @@ fn of<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
         digest.add(&[correlation(p, q)?.unwrap_or(0.0)]);
     }
     report.digest(format_args!("distances, {}", name::<T>()), digest);
-    let standard = Standard::fit(&rows, [T::zero(); 2 * CELLS])?;
+    let standard = Standardizer::fit(&rows, [T::zero(); 2 * CELLS])?;
     standard.apply(&mut rows)?;
     report.table(format_args!("standardised, {}", name::<T>()), &rows);
     Ok(())

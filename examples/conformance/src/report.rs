@@ -22,7 +22,7 @@ impl<'a> Report<'a> {
 
     /// The digest of one table.
     pub(crate) fn table<T: Real>(&mut self, name: impl fmt::Display, table: &[T]) {
-        self.digest(name, Digest::of(table));
+        self.digest(name, Digest::from_values(table));
     }
 
     /// A digest for each table of a model or of statistics.
@@ -41,7 +41,7 @@ impl Digest {
         Self(0xcbf2_9ce4_8422_2325)
     }
 
-    pub(crate) fn of<T: Real>(values: &[T]) -> Self {
+    pub(crate) fn from_values<T: Real>(values: &[T]) -> Self {
         let mut digest = Self::new();
         digest.add(values);
         digest

@@ -1,7 +1,7 @@
 //! Hidden Markov models and Markov chains: fits, posteriors, paths, terms of free energies, Fisher scores.
 
 use countgrid_counts::Sequences;
-use countgrid_em::{EmOptions, Fit, Learn, Tables, unobserved};
+use countgrid_em::{EmOptions, Fit, Learn, Tables, no_observer};
 use countgrid_hmm::{Chain, ChainShape, Grouping, Hmm, Learner, Posterior, Shape, Statistics, Terms};
 use countgrid_math::Real;
 use countgrid_scores::{Form, fisher, top};
@@ -21,8 +21,8 @@ const TABLE: usize = STATES * (1 + STATES + SYMBOLS);
 const SCRATCH: usize = 2048;
 
 pub(crate) fn all(report: &mut Report<'_>) -> Result<(), Failure> {
-    of::<f32>(report)?;
-    of::<f64>(report)
+    cases::<f32>(report)?;
+    cases::<f64>(report)
 }
 
 fn symbols() -> [u8; POSITIONS] {
@@ -30,7 +30,7 @@ fn symbols() -> [u8; POSITIONS] {
     core::array::from_fn(|_| (rng.next_u64() % SYMBOLS as u64) as u8)
 }
 
-fn of<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
+fn cases<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
     fitted::<T>(report, "ergodic", 0.0, |shape, table| Hmm::uniform_in(shape, table))?;
     fitted::<T>(report, "left to right", 0.5, |shape, table| Hmm::left_to_right_in(shape, table))?;
 
@@ -62,7 +62,7 @@ fn fitted<T: Real>(
     let own = first(&mut scratch, shape.scratch_len::<T>(data.longest()))?;
     let mut statistics = Statistics::new(shape, &mut sums[..], own)?;
     let plan = EmOptions { iterations: 6, ..EmOptions::default() }.check()?;
-    let outcome = plan.fit(&mut learner, &data, &mut statistics, unobserved)?;
+    let outcome = plan.fit(&mut learner, &data, &mut statistics, no_observer)?;
     report.tables(format_args!("states, {what} {}", name::<T>()), &learner);
     report.tables(format_args!("sums of states, {what} {}", name::<T>()), &statistics);
 
@@ -97,7 +97,7 @@ fn features<T: Real>(
         for posterior in [Posterior::Exact, Posterior::MeanField { sweeps: 3 }] {
             let terms = Terms::new(hmm, posterior, Grouping::Mean);
             let row = first(&mut row, terms.terms(sequence.len()))?;
-            digest.add(&[terms.of(&sequence, row, room)?]);
+            digest.add(&[terms.sequence_terms(&sequence, row, room)?]);
             digest.add(row);
         }
         let score = first(&mut row, TABLE)?;

@@ -1,6 +1,6 @@
 //! Latent Dirichlet allocation: fits, posteriors, and the terms of free energies.
 
-use countgrid_em::{EmOptions, Tables, unobserved};
+use countgrid_em::{EmOptions, Tables, no_observer};
 use countgrid_lda::{Concentration, Grouping, Inference, Lda, Learner, Options, Shape, Statistics, Terms};
 use countgrid_math::Real;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -16,11 +16,11 @@ const TABLE: usize = TOPICS * (FEATURES + 1);
 const SCRATCH: usize = 1024;
 
 pub(crate) fn all(report: &mut Report<'_>) -> Result<(), Failure> {
-    of::<f32>(report)?;
-    of::<f64>(report)
+    cases::<f32>(report)?;
+    cases::<f64>(report)
 }
 
-fn of<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
+fn cases<T: Real>(report: &mut Report<'_>) -> Result<(), Failure> {
     let learned =
         Options { smoothing: 0.1, concentration: Concentration::Symmetric, inference: Inference::default() };
     fitted::<T>(report, "smooth, alpha learned", learned, |lda, _| {
@@ -46,7 +46,7 @@ fn fitted<T: Real>(
     let sums = first(&mut sums, shape.sums_len())?;
     let mut statistics = Statistics::new(shape, sums, first(&mut scratch, shape.scratch_len(5))?)?;
     let plan = EmOptions { iterations: 6, ..EmOptions::default() }.check()?;
-    let outcome = plan.fit(&mut learner, &data.bags()?, &mut statistics, unobserved)?;
+    let outcome = plan.fit(&mut learner, &data.bags()?, &mut statistics, no_observer)?;
     report.tables(format_args!("topics, {what} {}", name::<T>()), &learner);
     report.tables(format_args!("sums of topics, {what} {}", name::<T>()), &statistics);
 
@@ -67,7 +67,7 @@ fn fitted<T: Real>(
     let features = Terms::new(&constant, Inference::default(), Grouping::Word);
     let terms = first(&mut terms, features.terms())?;
     for bag in 0..BAGS {
-        digest.add(&[features.of(&data.bags()?, bag, terms, &mut room)?]);
+        digest.add(&[features.bag_terms(&data.bags()?, bag, terms, &mut room)?]);
         digest.add(terms);
     }
     report.digest(format_args!("free energies of topics, {what} {}", name::<T>()), digest);

@@ -1,7 +1,9 @@
 //! `countgrid-torus` and `countgrid-prefix`: cells, window sums, prefix sums.
 
 use countgrid_math::{Real, exp};
-use countgrid_prefix::{BoxSums, exclusive_in_place, inclusive, scratch_len, spread_sums, window_sums};
+use countgrid_prefix::{
+    BoxSums, adjoint_window_sums, exclusive_in_place, inclusive, scratch_len, window_sums,
+};
 use countgrid_torus::{Torus, Windows};
 
 use crate::report::{Digest, Failure, Report, Values, first, name};
@@ -53,7 +55,7 @@ fn torus<T: Real, const D: usize>(
     let mut sums = [T::zero(); ROOM];
     let (table, sums) = (first(&mut table, torus.cells())?, first(&mut sums, torus.cells())?);
     inclusive(torus, table, sums)?;
-    let mut digest = Digest::of(sums);
+    let mut digest = Digest::from_values(sums);
     let boxes = BoxSums::new(*torus, &*sums)?;
     digest.add(&[boxes.sum([1; D], extents), boxes.sum([0; D], sides)]);
     exclusive_in_place(torus, table)?;
@@ -71,7 +73,7 @@ fn sums<T: Real, const D: usize>(windows: &Windows<D>, table: &mut [T]) -> Resul
     let mut digest = Digest::new();
     window_sums(windows, table, sums, scratch)?;
     digest.add(sums);
-    spread_sums(windows, table, sums, scratch)?;
+    adjoint_window_sums(windows, table, sums, scratch)?;
     digest.add(sums);
     Ok(digest)
 }

@@ -2,7 +2,7 @@
 //! `None` is what was refused.
 
 use countgrid_counts::{Bag, Sequence};
-use countgrid_gtm::{Emissions, Inflation, Law};
+use countgrid_gtm::{EmissionModel, Emissions, Inflation};
 use countgrid_harmonium::Harmonium;
 use countgrid_hmm::{Grouping, Hmm, Posterior, Terms};
 use countgrid_lda::{Inference, Lda};
@@ -25,7 +25,7 @@ macro_rules! shape {
 }
 shape!(PATHS: countgrid_hmm::Shape = countgrid_hmm::Shape::new(STATES, SYMBOLS));
 shape!(MIXED: countgrid_lda::Shape = countgrid_lda::Shape::new(TOPICS, WORDS));
-shape!(PLANE: countgrid_gtm::Shape = countgrid_gtm::Shape::new(Law::Zip(Inflation::Document), POINTS, 2, 10, WORDS));
+shape!(PLANE: countgrid_gtm::Shape = countgrid_gtm::Shape::new(EmissionModel::Zip(Inflation::Document), POINTS, 2, 10, WORDS));
 shape!(WINGS: countgrid_harmonium::Shape = countgrid_harmonium::Shape::words(WORDS, TOPICS));
 
 #[inline(never)]
@@ -40,7 +40,7 @@ pub fn hmm_viterbi(table: &[f32], x: &[u8], path: &mut [usize], scratch: &mut [f
 pub fn hmm_terms(table: &[f32], x: &[u8], terms: &mut [f32], scratch: &mut [f32]) -> Option<f32> {
     let hmm = Hmm::new(PATHS, table).ok()?;
     let terms_of = Terms::new(&hmm, Posterior::Exact, Grouping::Mean);
-    terms_of.of(&Sequence::new(SYMBOLS, x).ok()?, terms, scratch).ok()
+    terms_of.sequence_terms(&Sequence::new(SYMBOLS, x).ok()?, terms, scratch).ok()
 }
 #[inline(never)]
 pub fn lda_posterior(

@@ -1,9 +1,9 @@
-//! A small topographic map of zero-inflated Poisson laws, fitted where it is used, and documents on it.
+//! A small topographic map of zero-inflated Poisson distributions, fitted where it is used, and documents on it.
 
 use countgrid_counts::Bag;
 use countgrid_em::{Fit, Learn, Tables, TablesMutExt};
 use countgrid_gtm::{
-    Basis, Emissions, Gtm, Inflation, Law, Learner, Options, Priors, Shape, Statistics, grid_points,
+    Basis, EmissionModel, Emissions, Gtm, Inflation, Learner, Options, Priors, Shape, Statistics, grid_points,
 };
 
 use crate::{
@@ -15,10 +15,11 @@ use crate::{
 const SIDE: usize = 5;
 const POINTS: usize = SIDE * SIDE;
 const CENTRES: usize = 9;
-const SHAPE: Shape = match Shape::new(Law::Zip(Inflation::Document), POINTS, 2, CENTRES + 1, FEATURES) {
-    Ok(shape) => shape,
-    Err(_) => panic!("small enough"), // while this is compiled
-};
+const SHAPE: Shape =
+    match Shape::new(EmissionModel::Zip(Inflation::Document), POINTS, 2, CENTRES + 1, FEATURES) {
+        Ok(shape) => shape,
+        Err(_) => panic!("small enough"), // while this is compiled
+    };
 const ITERATIONS: usize = 10;
 
 /// Fits the map and prints where documents are.

@@ -3,7 +3,7 @@
 use std::{error::Error, path::Path};
 
 use countgrid_benches::{Corpus, arrays::read_bags};
-use countgrid_counts::{Bags, BothWays, CsrBuf};
+use countgrid_counts::{Bags, BagsWithColumns, CsrBuf};
 use countgrid_grid::Shape;
 use countgrid_torus::{Torus, Windows};
 use rand_chacha::{
@@ -13,7 +13,7 @@ use rand_chacha::{
 
 /// Bags, and a grid for them.
 pub(crate) struct Problem {
-    pub(crate) bags: BothWays<f32>,
+    pub(crate) bags: BagsWithColumns<f32>,
     pub(crate) tokens: f64,
     pub(crate) shape: Shape<2>,
 }
@@ -49,7 +49,7 @@ impl Sizes {
         let (features, offsets, indices, counts) = bags.into_parts();
         // As the program holds them: in the type of the fit, by bag and by feature.
         let counts = counts.into_iter().map(|count| count as f32).collect();
-        let bags = BothWays::new(CsrBuf::from_parts(features, offsets, indices, counts)?)?;
+        let bags = BagsWithColumns::new(CsrBuf::from_parts(features, offsets, indices, counts)?)?;
         Ok(Problem { tokens, shape: Shape::new(windows, self.features)?, bags })
     }
 }

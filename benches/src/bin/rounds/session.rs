@@ -226,7 +226,7 @@ impl Session {
     }
 
     fn contrastive_divergence(&mut self, topics: usize) -> Answer {
-        if self.harmonium.as_ref().is_none_or(|(begun, _)| *begun != topics) {
+        if self.harmonium.as_ref().is_none_or(|(initial, _)| *initial != topics) {
             self.harmonium = Some((topics, harmonium::Learning::new(&self.problem()?.bags, topics)?));
         }
         let (_, learning) = self.harmonium.as_mut().ok_or(NO_BAGS)?;

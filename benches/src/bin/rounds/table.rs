@@ -4,7 +4,7 @@ use std::{error::Error, hint::black_box, io, path::Path};
 
 use countgrid_benches::{Seconds, arrays::save, timed};
 use countgrid_math::AlignedVec;
-use countgrid_prefix::{Axis, Way, axes, scratch_len, sums_along};
+use countgrid_prefix::{Axis, Direction, axes, scratch_len, sums_along};
 use countgrid_torus::{Torus, Windows};
 
 /// Rows that are written for others to compare theirs with.
@@ -49,7 +49,10 @@ impl Table {
     fn sum(&mut self, axes: &[Axis]) -> Seconds {
         let Self { table, sums, scratch, .. } = self;
         let (table, sums, scratch) = (black_box(&**table), &mut **sums, &mut **scratch);
-        timed(|| sums_along(axes, Way::Window, table, black_box(sums), scratch).expect("the lengths fit")).1
+        timed(|| {
+            sums_along(axes, Direction::Forward, table, black_box(sums), scratch).expect("the lengths fit")
+        })
+        .1
     }
 
     pub(crate) fn save(&mut self, folder: &Path) -> io::Result<()> {

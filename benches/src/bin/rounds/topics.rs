@@ -3,7 +3,7 @@
 use std::{error::Error, path::Path};
 
 use countgrid_benches::{Seconds, arrays::save, timed};
-use countgrid_counts::{Bags, BothWays};
+use countgrid_counts::{Bags, BagsWithColumns};
 use countgrid_em::{Fit, Learn, TablesMut, TablesMutExt};
 use countgrid_lda::{Lda, Learner, Options, Shape, Statistics};
 use countgrid_math::AlignedVec;
@@ -20,7 +20,11 @@ pub(crate) struct Topics {
 
 impl Topics {
     /// With `alpha` and smoothing of `1 / K`.
-    pub(crate) fn start(bags: &BothWays<f32>, seed: u64, topics: usize) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn start(
+        bags: &BagsWithColumns<f32>,
+        seed: u64,
+        topics: usize,
+    ) -> Result<Self, Box<dyn Error>> {
         let shape = Shape::new(topics, bags.features())?;
         let mut lda = Lda::uniform(shape, 1.0 / topics as f64)?;
         lda.randomize(&mut ChaCha8Rng::seed_from_u64(seed));
@@ -29,7 +33,7 @@ impl Topics {
     }
 
     /// One iteration; the bound, in nats, of the parameters before it.
-    pub(crate) fn iterate(&mut self, bags: &BothWays<f32>) -> Result<(f64, Seconds), Box<dyn Error>> {
+    pub(crate) fn iterate(&mut self, bags: &BagsWithColumns<f32>) -> Result<(f64, Seconds), Box<dyn Error>> {
         let (free_energy, seconds) = timed(|| {
             self.sums.clear();
             let free_energy = self.learner.expectation(bags, &mut self.sums)?;
@@ -40,7 +44,7 @@ impl Topics {
     }
 
     /// One iteration, taken back.
-    pub(crate) fn time(&mut self, bags: &BothWays<f32>) -> Result<(f64, Seconds), Box<dyn Error>> {
+    pub(crate) fn time(&mut self, bags: &BagsWithColumns<f32>) -> Result<(f64, Seconds), Box<dyn Error>> {
         let before = AlignedVec::from_slice(countgrid_em::Tables::buffer(&self.learner))?;
         let result = self.iterate(bags);
         self.learner.buffer_mut().copy_from_slice(&before);

@@ -52,7 +52,7 @@ pub(crate) fn fit<T: Real>(data: &Data, shapes: &[Shape<2>], plan: Plan) -> Resu
     let (mut points, mut coarse): (_, Option<Parameters<T>>) = (Vec::new(), None);
     for shape in shapes {
         let full = *shape == data.shape;
-        let mut grid = Grid::begun(*shape, coarse.as_ref(), rng)?;
+        let mut grid = Grid::initial(*shape, coarse.as_ref(), rng)?;
         drop(coarse);
         if rounded {
             grid.buffer_mut().iter_mut().for_each(|x| *x = T::from_f64(f64::from(x.to_f64() as f32)));

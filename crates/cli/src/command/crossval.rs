@@ -20,7 +20,7 @@ pub(crate) fn run(args: &CrossvalArgs) -> Result<(), Failure> {
         check_writable(output)?;
     }
     let (output, args) = (args.output.as_deref(), &args.evaluation);
-    let report = Report::new(args.say.quiet, args.say.json);
+    let report = Report::new(args.reporting.quiet, args.reporting.json);
     args.fit.check()?;
     args.check()?;
     let candidates = candidates(args)?;
@@ -45,15 +45,15 @@ fn cross_validate<T: Stored>(
     let began = Instant::now();
     interrupt.begin();
     if args.numeric {
-        let told = regression(&data, args, report, interrupt)?;
+        let estimates = regression(&data, args, report, interrupt)?;
         if let Some(output) = output {
             let _whole = interrupt.writing();
-            write_atomically(output, |out| write_estimates(out, &data, &told))?;
+            write_atomically(output, |out| write_estimates(out, &data, &estimates))?;
         }
         return Ok(());
     }
     let done = trial(&data, candidates, args, report, interrupt)?;
-    tell(args, candidates, &done, data.names(), began.elapsed().as_secs_f64(), report);
+    report_accuracy(args, candidates, &done, data.names(), began.elapsed().as_secs_f64(), report);
     if let Some(output) = output {
         let _whole = interrupt.writing();
         write_atomically(output, |out| write(out, &data, candidates, &done))?;
@@ -61,7 +61,7 @@ fn cross_validate<T: Stored>(
     Ok(())
 }
 
-fn tell(
+fn report_accuracy(
     args: &EvaluationArgs,
     candidates: &[Candidate],
     done: &Trial,
@@ -117,19 +117,23 @@ fn write<T: Stored>(
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(["repeat", "fold", "id", "label", "found", "chosen"])?;
     let label = |label: usize| data.names().get(label).map_or("", String::as_str);
-    for told in &done.predictions {
-        let (repeat, fold) = ((told.repetition + 1).to_string(), (told.fold + 1).to_string());
-        let chosen = candidates.get(told.candidate).map(Candidate::name).unwrap_or_default();
-        let (id, is, found) = (data.id(told.item), label(told.label), label(told.found));
+    for prediction in &done.predictions {
+        let (repeat, fold) = ((prediction.repetition + 1).to_string(), (prediction.fold + 1).to_string());
+        let chosen = candidates.get(prediction.candidate).map(Candidate::name).unwrap_or_default();
+        let (id, is, found) = (data.id(prediction.item), label(prediction.label), label(prediction.found));
         csv.write_record([repeat.as_str(), fold.as_str(), id, is, found, chosen.as_str()])?;
     }
     csv.flush()
 }
 
-fn write_estimates<T: Stored>(out: &mut dyn io::Write, data: &Data<T>, told: &[Estimate]) -> io::Result<()> {
+fn write_estimates<T: Stored>(
+    out: &mut dyn io::Write,
+    data: &Data<T>,
+    estimates: &[Estimate],
+) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(["repeat", "fold", "id", "value", "found"])?;
-    for one in told {
+    for one in estimates {
         let (repeat, fold) = ((one.repetition + 1).to_string(), (one.fold + 1).to_string());
         let (value, found) = (one.value.to_string(), one.found.to_string());
         csv.write_record([

@@ -15,7 +15,7 @@ use crate::{
     labels::Labelled,
     layout::AXES,
     model::{About, AnyModel, Loaded, Model, Stored, read_any},
-    place::{Mean, inference, place},
+    posteriors::{Mean, for_each_posterior, inference},
     report::Report,
     topographic::{
         model::{AnyModel as AnyMap, Model as Map},
@@ -78,7 +78,7 @@ pub(crate) fn finish<T>(
         let share = if tokens > 0.0 { 100.0 * known / tokens } else { 0.0 };
         eprintln!(
             "placed    {} of {} documents; {share:.1} % of their tokens are in the vocabulary",
-            corpus.placed,
+            corpus.nonempty,
             corpus.entries.len()
         );
     }
@@ -125,7 +125,7 @@ fn rows<'a, T: Stored>(model: &Model<T>, corpus: &'a Corpus<T>) -> Result<Vec<Ro
     let mut rows = Vec::with_capacity(corpus.entries.len());
     let labels = model.labels.as_ref().map(Labelled::labels).transpose()?;
     let mut shares = vec![T::zero(); labels.as_ref().map_or(0, Labels::targets)];
-    place(&inference(&model.grid)?, &corpus.bags, |bag, known_tokens, posterior| {
+    for_each_posterior(&inference(&model.grid)?, &corpus.bags, |bag, known_tokens, posterior| {
         let Some(entry) = corpus.entries.get(bag) else { return };
         let mut best = (0, 0.0);
         let mut mean = Mean::default();
@@ -142,7 +142,7 @@ fn rows<'a, T: Stored>(model: &Model<T>, corpus: &'a Corpus<T>) -> Result<Vec<Ro
             window: layout.coordinates(&torus, best.0),
             mean: (AXES - extents.len()..)
                 .zip(extents)
-                .map(|(axis, &extent)| mean.of_axis(axis, extent))
+                .map(|(axis, &extent)| mean.coordinate(axis, extent))
                 .collect(),
             probability: best.1,
             expected: read.and_then(|()| largest(&shares)),

@@ -139,9 +139,10 @@ fn write<T>(args: &FirmwareArgs, model: &Model<T>, export: &Export) -> Result<()
     .to_string();
     write_atomically(&module, |out| out.write_all(text.as_bytes()))?;
     if !args.quiet {
-        let said = |path: &Path, bytes: usize| eprintln!("wrote     {} ({bytes} bytes)", path.display());
-        said(&module, text.len());
-        said(&blob, export.bytes.len());
+        let report_size =
+            |path: &Path, bytes: usize| eprintln!("wrote     {} ({bytes} bytes)", path.display());
+        report_size(&module, text.len());
+        report_size(&blob, export.bytes.len());
     }
     Ok(())
 }

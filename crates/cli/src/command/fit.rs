@@ -10,7 +10,7 @@ use crate::{
     args::{FitArgs, GridArgs, Precision, WordArgs},
     corpus::{Corpus, Input, text_options},
     failure::Failure,
-    fit::{Ending, Fitted, fit},
+    fit::{FitSummary, Fitted, fit},
     harmonium,
     interrupt::Interrupt,
     labels::Labelled,
@@ -22,10 +22,10 @@ use crate::{
 };
 
 pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
-    if let Some(law) = args.model.law() {
-        return harmonium::fit(args, law);
+    if let Some(family) = args.model.family() {
+        return harmonium::fit(args, family);
     }
-    let report = Report::new(args.say.quiet, args.say.json);
+    let report = Report::new(args.reporting.quiet, args.reporting.json);
     check_writable(&args.output)?;
     let text = text_options(&args.words)?;
     args.fit.check()?;
@@ -42,7 +42,7 @@ pub(crate) fn layout_of<T: Stored>(
     args: &GridArgs,
     report: &Report,
 ) -> Result<Layout, Failure> {
-    let layout = Layout::choose(args.grid.as_ref(), args.window.as_ref(), corpus.placed)?;
+    let layout = Layout::choose(args.grid.as_ref(), args.window.as_ref(), corpus.nonempty)?;
     if memory::plan::<T>(&layout, corpus.vocabulary.len(), args.restarts).is_err() {
         corpus.bags.spill()?;
     }
@@ -81,16 +81,16 @@ fn fit_and_save<T: Stored>(
     };
     let mut corpus = input.select::<T>(&args.words, report)?;
     let layout = layout_of(&mut corpus, &args.fit, report)?;
-    let Fitted { grid, histograms, ending } =
+    let Fitted { grid, histograms, summary } =
         fit::<T>(&corpus.bags, corpus.tokens, &layout, &args.fit, report, interrupt)?;
-    told(&ending, report);
+    report_fit(&summary, report);
     let labels = Labelled::embed(&histograms, &corpus, report)?;
-    let about = about(&corpus.name, &corpus, text, &args.words, &args.fit, &ending);
+    let about = about(&corpus.name, &corpus, text, &args.words, &args.fit, &summary);
     {
         let _whole = interrupt.writing();
         save(&args.output, &to_file(&about, &layout, &grid, labels.as_ref()))?;
     }
-    wrote(report, &corpus, &ending, &[&args.output]);
+    report_files(report, &corpus, &summary, &[&args.output]);
     Ok(())
 }
 
@@ -101,15 +101,15 @@ pub(crate) fn about<T: Stored>(
     text: TextOptions,
     words: &WordArgs,
     args: &GridArgs,
-    ending: &Ending,
+    summary: &FitSummary,
 ) -> About {
     // Nothing that two equal runs do not share, such as times and paths: equal runs give equal files.
     let fit = json!({
         "documents": corpus.bags.len(), "tokens": corpus.tokens,
         "min_count": words.min_count, "max_share": words.max_share, "max_words": words.max_words,
-        "iterations": ending.iterations, "end": ending.why(), "bound_per_token": ending.bound_per_token,
-        "pseudocount": ending.pseudocount, "seed": args.seed, "restarts": args.restarts,
-        "restart": ending.restart, "learn_prior": args.learn_prior, "inner_passes": args.inner_passes,
+        "iterations": summary.iterations, "end": summary.end_reason(), "bound_per_token": summary.bound_per_token,
+        "pseudocount": summary.pseudocount, "seed": args.seed, "restarts": args.restarts,
+        "restart": summary.restart, "learn_prior": args.learn_prior, "inner_passes": args.inner_passes,
         "schedule": args.schedule.name(), "tolerance": args.tolerance, "anneal": args.anneal,
         "anneal_iterations": args.anneal.map(|_| args.annealing()), "batch": args.batch,
         "passes": args.batch.map(|_| args.mini_passes()),
@@ -124,31 +124,36 @@ pub(crate) fn about<T: Stored>(
 }
 
 /// Reports how a fit ended.
-pub(crate) fn told(ending: &Ending, report: &Report) {
+pub(crate) fn report_fit(summary: &FitSummary, report: &Report) {
     report.event(
         "fitted",
         format_args!(
             "{} iterations ({}), bound per token {:.4}, {:.1} s",
-            ending.iterations,
-            ending.why(),
-            ending.bound_per_token,
+            summary.iterations,
+            summary.end_reason(),
+            summary.bound_per_token,
             report.seconds()
         ),
         json!({
-            "iterations": ending.iterations, "end": ending.why(), "bound_per_token": ending.bound_per_token,
-            "restart": ending.restart, "seconds": report.seconds(),
+            "iterations": summary.iterations, "end": summary.end_reason(), "bound_per_token": summary.bound_per_token,
+            "restart": summary.restart, "seconds": report.seconds(),
         }),
     );
 }
 
 /// Reports the files written; for programs, all that matters once more.
-pub(crate) fn wrote<T: Stored>(report: &Report, corpus: &Corpus<T>, ending: &Ending, files: &[&Path]) {
-    report.wrote(
+pub(crate) fn report_files<T: Stored>(
+    report: &Report,
+    corpus: &Corpus<T>,
+    summary: &FitSummary,
+    files: &[&Path],
+) {
+    report.files_written(
         files,
         json!({
             "documents": corpus.bags.len(), "tokens": corpus.tokens,
-            "vocabulary": corpus.vocabulary.len(), "iterations": ending.iterations, "end": ending.why(),
-            "bound_per_token": ending.bound_per_token,
+            "vocabulary": corpus.vocabulary.len(), "iterations": summary.iterations, "end": summary.end_reason(),
+            "bound_per_token": summary.bound_per_token,
         }),
     );
 }

@@ -71,8 +71,9 @@ fn info<T: Real>(args: &InfoArgs, model: &Model<T>, precision: &str) -> Result<(
     let windows: Vec<_> = places.iter().map(|place| model.layout.cell_at(&torus, &signed(place))).collect();
     let word = |u: Use| about.vocabulary.get(u.word).map_or("", String::as_str);
     let uses = uses(model, &windows)?;
-    let words =
-        uses.iter().map(|uses| top(uses, WORDS, Use::tells).into_iter().map(word).collect::<Vec<_>>());
+    let words = uses
+        .iter()
+        .map(|uses| top(uses, WORDS, Use::divergence_term).into_iter().map(word).collect::<Vec<_>>());
     let overview: Vec<_> = places.iter().zip(words).collect();
 
     let labels = model.labels.as_ref().map(|labels| labels.names.as_slice()).unwrap_or_default();

@@ -10,7 +10,7 @@ use countgrid_map::{Document, MAX_CELLS, Page, Word, characteristic_words, cover
 use countgrid_text::TextOptions;
 
 use super::{
-    fit::{about, layout_of, told, wrote},
+    fit::{about, layout_of, report_files, report_fit},
     topographic,
 };
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
     labels::Labelled,
     layout::{Layout, Planes},
     model::{Stored, to_file},
-    place::place,
+    posteriors::for_each_posterior,
     report::{Report, thousands},
     threads,
 };
@@ -37,12 +37,12 @@ const LAYERS: usize = 9;
 pub(crate) const DOCUMENTS: usize = 20_000;
 
 pub(crate) fn run(args: &MapArgs) -> Result<(), Failure> {
-    let report = Report::new(args.say.quiet, args.say.json);
+    let report = Report::new(args.reporting.quiet, args.reporting.json);
     args.check()?;
     let text = text_options(&args.words)?;
     let mut layers = 1;
     if let Some(grid) = &args.fit.grid {
-        layers = match Planes::of(grid, args.fit.window.as_ref()) {
+        layers = match Planes::from_sides(grid, args.fit.window.as_ref()) {
             Some(planes) if planes.layers <= LAYERS => planes.layers,
             Some(planes) => {
                 return Err(Failure::new(
@@ -71,9 +71,9 @@ pub(crate) fn run(args: &MapArgs) -> Result<(), Failure> {
         }
     }
     args.fit.check()?;
-    let files = Files::in_folder(&args.output, args.model.law().is_some(), layers)?;
-    if let Some(law) = args.model.law() {
-        return topographic::run(args, law, &files, text, &report);
+    let files = Files::in_folder(&args.output, args.model.emission_model().is_some(), layers)?;
+    if let Some(emission_model) = args.model.emission_model() {
+        return topographic::run(args, emission_model, &files, text, &report);
     }
     let interrupt = Interrupt::install()?;
     threads::run(args.fit.threads, || match args.fit.precision {
@@ -105,7 +105,7 @@ impl Files {
         let files = Self { folder: folder.to_owned(), page, layers, used, model, points, svg, png };
         if folder.exists() {
             let written = if topographic {
-                files.of_topographic()
+                files.topographic_paths()
             } else {
                 [files.pages(), vec![&files.model]].concat()
             };
@@ -118,10 +118,10 @@ impl Files {
 
     /// All that a map may have written.
     pub(crate) fn all(&self) -> Vec<&Path> {
-        self.of_topographic().into_iter().chain(self.layers.iter().map(PathBuf::as_path)).collect()
+        self.topographic_paths().into_iter().chain(self.layers.iter().map(PathBuf::as_path)).collect()
     }
 
-    fn of_topographic(&self) -> Vec<&Path> {
+    fn topographic_paths(&self) -> Vec<&Path> {
         let Self { page, model, points, svg, png, .. } = self;
         [page, model, points, svg, png].map(PathBuf::as_path).to_vec()
     }
@@ -195,9 +195,9 @@ fn draw<T: Stored>(
     let layout = &layout_of(&mut corpus, &args.fit, report)?;
     let corpus = &corpus;
     let fitted = fit::<T>(&corpus.bags, corpus.tokens, layout, &args.fit, report, interrupt)?;
-    told(&fitted.ending, report);
+    report_fit(&fitted.summary, report);
     let title = args.title.as_deref().unwrap_or(&corpus.name);
-    let about = about(title, corpus, text, &args.words, &args.fit, &fitted.ending);
+    let about = about(title, corpus, text, &args.words, &args.fit, &fitted.summary);
     let labels = Labelled::embed(&fitted.histograms, corpus, report)?;
     let pages = pages(title, corpus, layout, &fitted, args.fit.seed, report)?;
     let mut rendered = Vec::with_capacity(pages.len());
@@ -212,7 +212,7 @@ fn draw<T: Stored>(
         let _whole = interrupt.writing();
         files.write(&rendered, &to_file(&about, layout, &fitted.grid, labels.as_ref()))?;
     }
-    wrote(report, corpus, &fitted.ending, &[files.pages(), vec![&files.model]].concat());
+    report_files(report, corpus, &fitted.summary, &[files.pages(), vec![&files.model]].concat());
     Ok(())
 }
 
@@ -230,7 +230,7 @@ fn pages<T: Stored>(
     };
     let plane = extents[0] * extents[1];
     let mut documents: Vec<Vec<Document>> = vec![Vec::new(); layers]; // [layer]
-    place(&fitted.histograms, &corpus.bags, |bag, tokens, posterior| {
+    for_each_posterior(&fitted.histograms, &corpus.bags, |bag, tokens, posterior| {
         // A float's probability may be a rounding above 1.
         let probability = |q: T| (q.to_f64() as f32).min(1.0);
         let mut layer = 0;
@@ -246,21 +246,23 @@ fn pages<T: Stored>(
         let Some(entry) = corpus.entries.get(bag) else { return };
         documents[layer].push(Document {
             title: entry.title.clone(),
-            label: corpus.labels.of.get(bag).copied().flatten(),
+            label: corpus.labels.by_document.get(bag).copied().flatten(),
             snippet: entry.snippet.clone(),
             posterior,
             place: None,
         });
     })?;
-    let bug = |error| Failure::new(format_args!("the page: {error}"), "this is a bug worth a report");
+    let internal_error =
+        |error| Failure::new(format_args!("the page: {error}"), "this is a bug worth a report");
     let mut mass = Vec::with_capacity(layers * plane);
     for documents in &documents {
-        mass.extend(coverage(extents, window, documents).map_err(bug)?);
+        mass.extend(coverage(extents, window, documents).map_err(internal_error)?);
     }
     let pi: Vec<f32> = fitted.grid.tables().0.iter().map(|&p| p.to_f64() as f32).collect();
     let cells = fitted.grid.shape().cells();
     // Of all layers together, so that what sets a layer apart is shown in it.
-    let words = characteristic_words(&pi, cells, &corpus.vocabulary, Some(&mass), WORDS).map_err(bug)?;
+    let words =
+        characteristic_words(&pi, cells, &corpus.vocabulary, Some(&mass), WORDS).map_err(internal_error)?;
     let (most, mut all) = (DOCUMENTS / layers, Vec::with_capacity(layers));
     for (layer, mut documents) in documents.into_iter().enumerate() {
         let title = match layers {
@@ -273,7 +275,7 @@ fn pages<T: Stored>(
             _ => format!("{} of {}", thousands(total), thousands(corpus.entries.len())),
         };
         if total > most {
-            documents = thinned(documents, most);
+            documents = subsample(documents, most);
             report.note(format_args!(
                 "the page of {title} lists {} of its {} documents, evenly chosen; all of them were fitted",
                 thousands(most),
@@ -284,15 +286,15 @@ fn pages<T: Stored>(
         let first = layer * plane;
         let here = words.iter().filter(|word| (first..first + plane).contains(&(word.cell as usize)));
         let words = here.map(|word| Word { cell: word.cell - first as u32, ..word.clone() }).collect();
-        let ending = &fitted.ending;
+        let summary = &fitted.summary;
         let facts = [
             ("Documents", listed),
             ("Tokens", thousands(corpus.tokens.round())),
             ("Vocabulary", format!("{} words", thousands(corpus.vocabulary.len()))),
             ("Grid", layout.grid.to_string()),
             ("Window", layout.window.to_string()),
-            ("Iterations", format!("{} ({})", ending.iterations, ending.why())),
-            ("Bound per token", format!("{:.4} nats", ending.bound_per_token)),
+            ("Iterations", format!("{} ({})", summary.iterations, summary.end_reason())),
+            ("Bound per token", format!("{:.4} nats", summary.bound_per_token)),
             ("Seed", seed.to_string()),
             ("Made by", concat!("countgrid ", env!("CARGO_PKG_VERSION")).to_owned()),
         ];
@@ -311,7 +313,7 @@ fn pages<T: Stored>(
 }
 
 /// So many of them, evenly spaced.
-pub(crate) fn thinned<D>(all: Vec<D>, count: usize) -> Vec<D> {
+pub(crate) fn subsample<D>(all: Vec<D>, count: usize) -> Vec<D> {
     let total = all.len();
     let chosen = |place: usize| place * count / total != (place + 1) * count / total;
     all.into_iter().enumerate().filter(|&(place, _)| chosen(place)).map(|(_, one)| one).collect()
@@ -323,7 +325,7 @@ mod tests {
 
     #[test]
     fn thinning_is_even_and_exact() {
-        assert_eq!(thinned((0..10).collect(), 5), [1, 3, 5, 7, 9]);
-        assert_eq!(thinned((0..38_221).collect::<Vec<_>>(), 20_000).len(), 20_000);
+        assert_eq!(subsample((0..10).collect(), 5), [1, 3, 5, 7, 9]);
+        assert_eq!(subsample((0..38_221).collect::<Vec<_>>(), 20_000).len(), 20_000);
     }
 }

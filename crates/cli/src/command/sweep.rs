@@ -18,7 +18,7 @@ use crate::{
 
 pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
     let (folder, args) = (args.output.as_path(), &args.evaluation);
-    let report = Report::new(args.say.quiet, args.say.json);
+    let report = Report::new(args.reporting.quiet, args.reporting.json);
     args.fit.check()?;
     args.check()?;
     if args.numeric {
@@ -111,7 +111,7 @@ fn protocol(args: &EvaluationArgs) -> Value {
     // All options as they were given, but for what is tried and how much is said.
     let mut plain = args.clone();
     plain.tries.clear();
-    (plain.say.quiet, plain.say.json) = (false, false);
+    (plain.reporting.quiet, plain.reporting.json) = (false, false);
     plain.fit.threads = None; // changes no result
     json!(format!("{plain:?}"))
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use countgrid_gtm::Law;
+use countgrid_gtm::EmissionModel;
 use countgrid_map::write_html;
 use countgrid_text::TextOptions;
 use serde_json::json;
@@ -29,21 +29,21 @@ use crate::{
 
 pub(crate) fn run(
     args: &MapArgs,
-    law: Law,
+    emission_model: EmissionModel,
     files: &Files,
     text: TextOptions,
     report: &Report,
 ) -> Result<(), Failure> {
     let interrupt = Interrupt::install()?;
     threads::run(args.fit.threads, || match args.fit.precision {
-        Precision::F32 => draw::<f32>(args, law, files, text, report, &interrupt),
-        Precision::F64 => draw::<f64>(args, law, files, text, report, &interrupt),
+        Precision::F32 => draw::<f32>(args, emission_model, files, text, report, &interrupt),
+        Precision::F64 => draw::<f64>(args, emission_model, files, text, report, &interrupt),
     })
 }
 
 fn draw<T: Stored>(
     args: &MapArgs,
-    law: Law,
+    emission_model: EmissionModel,
     files: &Files,
     text: TextOptions,
     report: &Report,
@@ -64,8 +64,9 @@ fn draw<T: Stored>(
     let corpus = input.select::<T>(&args.words, report)?;
     let bags = corpus.bags.gathered(|count| count)?; // a fit begins with the principal components of all
     let exposure = args.topographic.exposure.unwrap_or_default();
-    let fitted = fit(&bags, corpus.tokens, law, &latent, exposure, &args.fit, (report, interrupt))?;
-    let Fitted { map, emissions, ending } = &fitted;
+    let fitted =
+        fit(&bags, corpus.tokens, emission_model, &latent, exposure, &args.fit, (report, interrupt))?;
+    let Fitted { map, emissions, summary } = &fitted;
 
     let mut drawn = Drawn::new(&latent, map)?;
     let (frame, relief) = (drawn.frame, drawn.relief.clone());
@@ -78,12 +79,12 @@ fn draw<T: Stored>(
         ("Documents", thousands(places.len())),
         ("Tokens", thousands(corpus.tokens.round())),
         ("Vocabulary", format!("{} words", thousands(corpus.vocabulary.len()))),
-        ("Law of counts", name(law).to_owned()),
+        ("Law of counts", name(emission_model).to_owned()),
         ("Latent space", latent.text()),
         ("Basis", latent.basis_text()),
         ("Exposure", exposure.name()),
-        ("Iterations", format!("{} ({})", ending.iterations, ending.why())),
-        ("Log-likelihood", format!("{:.2} nats a document", ending.per_document)),
+        ("Iterations", format!("{} ({})", summary.iterations, summary.end_reason())),
+        ("Log-likelihood", format!("{:.2} nats a document", summary.per_document)),
     ];
     if let Some(apart) = apart {
         facts.push((
@@ -109,7 +110,7 @@ fn draw<T: Stored>(
     };
     let points = places.iter().enumerate().filter(|(_, place)| place.known()).map(|(n, place)| {
         let [row, column] = frame.place(at(place));
-        ([column, frame.rows as f64 - row], corpus.labels.of.get(n).copied().flatten())
+        ([column, frame.rows as f64 - row], corpus.labels.by_document.get(n).copied().flatten())
     });
     let scatter = Scatter {
         title: title.to_owned(),
@@ -129,8 +130,8 @@ fn draw<T: Stored>(
             "documents": corpus.bags.len(), "tokens": corpus.tokens, "sample": args.sample,
             "min_count": args.words.min_count, "max_share": args.words.max_share,
             "max_words": args.words.max_words, "exposure": exposure.name(),
-            "iterations": ending.iterations, "end": ending.why(), "tolerance": args.fit.tolerance,
-            "log_likelihood_per_document": ending.per_document, "bound_per_token": ending.per_token,
+            "iterations": summary.iterations, "end": summary.end_reason(), "tolerance": args.fit.tolerance,
+            "log_likelihood_per_document": summary.per_document, "bound_per_token": summary.per_token,
             "neighbours": apart.map(|apart| apart.neighbours),
             "accuracy": apart.map(|apart| apart.accuracy),
             "silhouette": apart.map(|apart| apart.silhouette), "seed": args.fit.seed,
@@ -151,12 +152,12 @@ fn draw<T: Stored>(
         let _whole = interrupt.writing();
         files.write(&rendered, &to_file(&about, &latent, map))?;
     }
-    report.wrote(
+    report.files_written(
         &outputs,
         json!({
             "documents": corpus.bags.len(), "tokens": corpus.tokens, "vocabulary": corpus.vocabulary.len(),
-            "iterations": ending.iterations, "end": ending.why(), "bound_per_token": ending.per_token,
-            "log_likelihood_per_document": ending.per_document,
+            "iterations": summary.iterations, "end": summary.end_reason(), "bound_per_token": summary.per_token,
+            "log_likelihood_per_document": summary.per_document,
             "accuracy": apart.map(|apart| apart.accuracy), "silhouette": apart.map(|apart| apart.silhouette),
         }),
     );

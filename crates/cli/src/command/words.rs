@@ -29,7 +29,7 @@ pub(crate) struct Use {
 
 impl Use {
     /// What the word tells about the window: its term of the divergence of the window from the whole.
-    pub(crate) fn tells(&self) -> f64 {
+    pub(crate) fn divergence_term(&self) -> f64 {
         if self.lift > 0.0 { self.probability * libm::log(self.lift) } else { 0.0 }
     }
 }

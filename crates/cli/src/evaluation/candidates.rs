@@ -96,11 +96,15 @@ pub(crate) fn candidates(args: &EvaluationArgs) -> Result<Vec<Candidate>, Failur
             .collect();
     }
     let given: Vec<OsString> = std::env::args_os().collect();
-    combinations.into_iter().map(|chosen| Candidate::of(&given, args, chosen)).collect()
+    combinations.into_iter().map(|chosen| Candidate::new(&given, args, chosen)).collect()
 }
 
 impl Candidate {
-    fn of(given: &[OsString], args: &EvaluationArgs, chosen: Vec<(String, String)>) -> Result<Self, Failure> {
+    fn new(
+        given: &[OsString],
+        args: &EvaluationArgs,
+        chosen: Vec<(String, String)>,
+    ) -> Result<Self, Failure> {
         if chosen.is_empty() {
             return Ok(Self { chosen, args: args.clone() });
         }

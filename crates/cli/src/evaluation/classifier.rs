@@ -18,7 +18,7 @@ use crate::{
     labels::embed,
     memory::zeros,
     model::Stored,
-    place::place,
+    posteriors::for_each_posterior,
     store::Store,
 };
 
@@ -59,7 +59,7 @@ pub(crate) fn predict<T: Stored>(
     Ok(found)
 }
 
-fn bug(error: ClassifyError) -> Failure {
+fn internal_error(error: ClassifyError) -> Failure {
     Failure::new(error, "this is a bug worth a report")
 }
 
@@ -68,7 +68,7 @@ impl<T: Stored> Fold<T> {
     fn generative(&self, args: &EvaluationArgs, interrupt: &Interrupt) -> Result<Vec<usize>, Failure> {
         let mut all = Vec::with_capacity(self.classes); // [class][document]
         for class in 0..self.classes {
-            let own = self.of_class(class)?;
+            let own = self.class_part(class)?;
             // A class may have none: its only documents are held out.
             all.push(match own.len() {
                 0 => vec![f64::INFINITY; self.test.len()],
@@ -79,8 +79,8 @@ impl<T: Stored> Fold<T> {
         Ok((0..self.test.len()).map(|bag| lowest(&of(bag), &[]).unwrap_or(0)).collect())
     }
 
-    fn of_class(&self, class: usize) -> Result<Part<T>, Failure> {
-        self.training.of(|place| self.labels.get(place) == Some(&class))
+    fn class_part(&self, class: usize) -> Result<Part<T>, Failure> {
+        self.training.filter(|place| self.labels.get(place) == Some(&class))
     }
 
     /// One grid without labels; the label that is most expected where a document lies.
@@ -92,7 +92,7 @@ impl<T: Stored> Fold<T> {
         };
         let (mut found, mut shares) = (vec![0; self.test.len()], vec![0.0; self.classes]);
         let mut refused = None;
-        place(&histograms, &self.test.bags, |bag, _, posterior| {
+        for_each_posterior(&histograms, &self.test.bags, |bag, _, posterior| {
             refused = refused.or(labels.read(posterior, &mut shares).err());
             // The largest share is the lowest negative one.
             shares.iter_mut().for_each(|share| *share = -*share);
@@ -111,7 +111,7 @@ impl<T: Stored> Fold<T> {
         let torus = *histograms.shape().windows().torus();
         let modes = |bags: &Store<T>| -> Result<Vec<Option<usize>>, Failure> {
             let mut modes = vec![None; bags.len()];
-            place(&histograms, bags, |bag, tokens, posterior| {
+            for_each_posterior(&histograms, bags, |bag, tokens, posterior| {
                 modes[bag] = (tokens > 0.0).then(|| posterior.mode());
             })?;
             Ok(modes)
@@ -140,14 +140,14 @@ impl<T: Stored> Fold<T> {
         if let Some(rows) = known {
             return Ok(rows);
         }
-        let rows = self.rows_anew(kind, args, interrupt)?;
+        let rows = self.compute_rows(kind, args, interrupt)?;
         self.rows.borrow_mut().push((kind, rows.clone()));
         Ok(rows)
     }
 
     /// Features of training and test documents: of one model without labels, or of one for each class side by side
     /// where they are terms of a free energy (Perina et al. 2009, Eq. 7).
-    fn rows_anew(
+    fn compute_rows(
         &self,
         kind: Features,
         args: &EvaluationArgs,
@@ -159,7 +159,7 @@ impl<T: Stored> Fold<T> {
         }
         let mut models = Vec::with_capacity(self.classes);
         for class in 0..self.classes {
-            let own = self.of_class(class)?;
+            let own = self.class_part(class)?;
             if own.len() > 0 {
                 models.push((own.len() as f64, Model::fitted(&own, args, interrupt)?));
             }
@@ -179,7 +179,10 @@ impl<T: Stored> Fold<T> {
             training.push(model.features(kind, &self.training)?);
             test.push(model.features(kind, &self.test)?);
         }
-        Ok((Rows::beside(&training, self.training.len())?, Rows::beside(&test, self.test.len())?))
+        Ok((
+            Rows::concatenate_columns(&training, self.training.len())?,
+            Rows::concatenate_columns(&test, self.test.len())?,
+        ))
     }
 
     /// The label of the training documents with the nearest features: by Euclidean distance of standardised terms; of
@@ -204,7 +207,7 @@ impl<T: Stored> Fold<T> {
         }
         let columns = training.columns.max(1);
         let (mut near, mut votes) = (vec![(0, 0.0); args.neighbours], vec![0; self.classes]);
-        let mut told = Vec::with_capacity(self.test.len());
+        let mut predicted = Vec::with_capacity(self.test.len());
         for row in test.values.chunks_exact(columns) {
             let mut refused = None;
             let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
@@ -222,13 +225,13 @@ impl<T: Stored> Fold<T> {
             let others = training.values.chunks_exact(columns).enumerate();
             let distances: Vec<_> = others.map(|(item, other)| (item, distance(other))).collect();
             if let Some(error) = refused {
-                return Err(bug(error));
+                return Err(internal_error(error));
             }
             let found = nearest(distances, &mut near);
             let labels = found.iter().filter_map(|&(item, _)| self.labels.get(item).copied());
-            told.push(vote(labels, &mut votes).unwrap_or(0));
+            predicted.push(vote(labels, &mut votes).unwrap_or(0));
         }
-        Ok(told)
+        Ok(predicted)
     }
 
     /// A support vector machine on the similarities of features.
@@ -239,7 +242,7 @@ impl<T: Stored> Fold<T> {
         args: &EvaluationArgs,
         interrupt: &Interrupt,
     ) -> Result<Vec<usize>, Failure> {
-        let alike = self.alike(kind, kernel, args, interrupt)?;
+        let kernels = self.kernels(kind, kernel, args, interrupt)?;
         let items = self.training.len();
         // Classes of which all documents are held out cannot be found.
         let mut known: Vec<usize> = self.labels.clone();
@@ -250,7 +253,7 @@ impl<T: Stored> Fold<T> {
         let length = SupportVectors::<f64, Vec<f64>>::len(known.len(), items).unwrap_or(usize::MAX);
         let options = SvmOptions { penalty: args.penalty, ..SvmOptions::default() };
         let machine = SupportVectors::train(
-            &alike.training,
+            &kernels.training,
             &labels,
             known.len(),
             &options,
@@ -259,9 +262,9 @@ impl<T: Stored> Fold<T> {
         )
         .map_err(|error| Failure::new(error, "take a --penalty above 0"))?;
         let mut votes = vec![0; known.len()];
-        let rows = alike.test.chunks_exact(items.max(1));
+        let rows = kernels.test.chunks_exact(items.max(1));
         rows.map(|similar| {
-            let class = machine.predict(similar, &mut votes).map_err(bug)?;
+            let class = machine.predict(similar, &mut votes).map_err(internal_error)?;
             Ok(known.get(class).copied().unwrap_or(0))
         })
         .collect()
@@ -269,39 +272,39 @@ impl<T: Stored> Fold<T> {
 
     /// How alike documents are. What of it does not depend on a kernel's width is kept for whoever asks next, if there is
     /// something to try.
-    fn alike(
+    fn kernels(
         &self,
         kind: Features,
         kernel: Similarity<f64>,
         args: &EvaluationArgs,
         interrupt: &Interrupt,
-    ) -> Result<Alike, Failure> {
+    ) -> Result<KernelCache, Failure> {
         let (similarity, gamma) = match kernel {
             Similarity::Rbf { gamma } => (Similarity::SquaredDistance, Some(gamma)),
             other => (other, None),
         };
-        let known = self.alike.borrow_mut().take().filter(|known| known.is_of(kind, similarity));
-        let mut alike = match known {
+        let known = self.kernels.borrow_mut().take().filter(|known| known.matches(kind, similarity));
+        let mut kernels = match known {
             Some(known) => known,
-            None => Alike::of(kind, similarity, self.rows(kind, args, interrupt)?)?,
+            None => KernelCache::new(kind, similarity, self.rows(kind, args, interrupt)?)?,
         };
         if !args.tries.is_empty() {
-            *self.alike.borrow_mut() = Some(alike.clone());
+            *self.kernels.borrow_mut() = Some(kernels.clone());
         }
         if let Some(gamma) = gamma {
             // Of the mean over columns, so that one gamma suits features of any number.
-            let gamma = gamma / alike.columns.max(1) as f64;
-            for matrix in [&mut alike.training, &mut alike.test] {
+            let gamma = gamma / kernels.columns.max(1) as f64;
+            for matrix in [&mut kernels.training, &mut kernels.test] {
                 gaussian(gamma, matrix).map_err(|error| Failure::new(error, "take a --gamma above 0"))?;
             }
         }
-        Ok(alike)
+        Ok(kernels)
     }
 }
 
 /// How alike the features of documents are.
 #[derive(Clone, Debug)]
-pub(crate) struct Alike {
+pub(crate) struct KernelCache {
     kind: Features,
     similarity: Similarity<f64>,
     columns: usize,     // of the features
@@ -309,12 +312,12 @@ pub(crate) struct Alike {
     test: Vec<f64>,     // [test document][training document]
 }
 
-impl Alike {
-    fn is_of(&self, kind: Features, similarity: Similarity<f64>) -> bool {
+impl KernelCache {
+    fn matches(&self, kind: Features, similarity: Similarity<f64>) -> bool {
         (self.kind, self.similarity) == (kind, similarity)
     }
 
-    fn of(
+    fn new(
         kind: Features,
         similarity: Similarity<f64>,
         (mut training, mut test): (Rows, Rows),

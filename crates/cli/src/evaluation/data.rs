@@ -9,7 +9,7 @@ use countgrid_text::{Levels, Selection, TextOptions, variances};
 use crate::{
     args::{EvaluationArgs, Features, ModelKind, Select, WordArgs},
     corpus::{Corpus, Input, text_options},
-    evaluation::{classifier::Alike, features::Rows, models::Part},
+    evaluation::{classifier::KernelCache, features::Rows, models::Part},
     failure::Failure,
     model::Stored,
     report::Report,
@@ -41,7 +41,7 @@ pub(crate) struct Fold<T> {
     /// Features of both parts that were asked for, by models of the same options.
     pub(crate) rows: RefCell<Vec<(Features, (Rows, Rows))>>,
     /// The similarities that were asked for last.
-    pub(crate) alike: RefCell<Option<Alike>>,
+    pub(crate) kernels: RefCell<Option<KernelCache>>,
 }
 
 impl<T: Stored> Data<T> {
@@ -79,7 +79,7 @@ impl<T: Stored> Data<T> {
         corpus.bags.each(false, |_, block| {
             (0..block.len()).try_for_each(|bag| bags.push_bag(block.entries(bag)).map_err(refuse))
         })?;
-        let labels = corpus.labels.of.iter().enumerate();
+        let labels = corpus.labels.by_document.iter().enumerate();
         let items: Vec<_> = labels
             .filter_map(|(document, label)| Some(Item { document, label: (*label)? as usize }))
             .collect();
@@ -135,7 +135,7 @@ impl<T: Stored> Data<T> {
             test: part(test)?,
             classes: self.names().len(),
             rows: RefCell::default(),
-            alike: RefCell::default(),
+            kernels: RefCell::default(),
         })
     }
 
@@ -158,10 +158,10 @@ impl<T: Stored> Data<T> {
         }
         let by_pairs = args.select == Select::Pairs;
         let most = if by_pairs { limits.max_words } else { usize::MAX };
-        let selection = Selection::of(&spread, items.len(), &TextOptions { max_words: most, ..limits });
+        let selection = Selection::new(&spread, items.len(), &TextOptions { max_words: most, ..limits });
         let mut kept = selection.kept;
         if kept.len() > args.words.max_words {
-            let places = self.telling(items, &kept, args);
+            let places = self.informative_words(items, &kept, args);
             let mut best: Vec<usize> = places.into_iter().map(|place| kept[place]).collect();
             best.sort_unstable();
             kept = best;
@@ -176,7 +176,7 @@ impl<T: Stored> Data<T> {
     }
 
     /// Places of the words that say most, as `--select` understands it.
-    fn telling(&self, items: &[usize], words: &[usize], args: &EvaluationArgs) -> Vec<usize> {
+    fn informative_words(&self, items: &[usize], words: &[usize], args: &EvaluationArgs) -> Vec<usize> {
         let mut place = vec![None; self.bags.features()];
         words.iter().enumerate().for_each(|(new, &old)| place[old] = Some(new));
         let bags: Vec<Vec<(usize, f64)>> = items

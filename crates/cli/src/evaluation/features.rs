@@ -6,7 +6,7 @@ use countgrid_counts::{Bag, Bags, Csr};
 use countgrid_em::ExpectedCounts;
 use countgrid_grid::{Grouping, Sources, Terms};
 use countgrid_math::Real;
-use countgrid_scores::{Form, Standard, fisher, spread_rows, spread_scratch_len, top};
+use countgrid_scores::{Form, Standardizer, fisher, spread_rows, spread_scratch_len, top};
 
 use crate::{
     args::{EvaluationArgs, Features, ModelKind},
@@ -16,7 +16,7 @@ use crate::{
     layout::{Layout, Sides},
     memory::zeros,
     model::Stored,
-    place::place,
+    posteriors::for_each_posterior,
     report::Report,
     store::Store,
 };
@@ -39,7 +39,7 @@ impl Rows {
     }
 
     /// The columns of several models, one after the other.
-    pub(crate) fn beside(parts: &[Self], rows: usize) -> Result<Self, Failure> {
+    pub(crate) fn concatenate_columns(parts: &[Self], rows: usize) -> Result<Self, Failure> {
         let mut all = Self::zeros(rows, parts.iter().map(|part| part.columns).sum())?;
         let mut first = 0;
         for part in parts {
@@ -57,7 +57,7 @@ impl Rows {
             return Ok(());
         }
         let refused = |error| Failure::new(error, "take other --features");
-        let standard = Standard::fit(&training.values, zeros(2 * training.columns)?).map_err(refused)?;
+        let standard = Standardizer::fit(&training.values, zeros(2 * training.columns)?).map_err(refused)?;
         standard.apply(&mut training.values).map_err(refused)?;
         standard.apply(&mut test.values).map_err(refused)
     }
@@ -90,7 +90,12 @@ impl<M> Gradients<'_, M> {
     }
 
     /// Those of one datum.
-    pub(crate) fn of<X>(&self, datum: &X, row: &mut [f64], scratch: &mut [M::Scalar]) -> Result<(), Failure>
+    pub(crate) fn gradient<X>(
+        &self,
+        datum: &X,
+        row: &mut [f64],
+        scratch: &mut [M::Scalar],
+    ) -> Result<(), Failure>
     where
         M: ExpectedCounts<X>,
         M::Error: fmt::Display,
@@ -114,12 +119,12 @@ pub(crate) fn fitted<T: Stored>(
     args: &EvaluationArgs,
     interrupt: &Interrupt,
 ) -> Result<Fitted<T>, Failure> {
-    let (mut tokens, mut placed) = (0.0, 0);
+    let (mut tokens, mut nonempty) = (0.0, 0);
     bags.each(false, |_, block| {
         for bag in 0..block.len() {
             let total: f64 = block.total(bag);
             tokens += total;
-            placed += usize::from(total > 0.0);
+            nonempty += usize::from(total > 0.0);
         }
         Ok::<_, Failure>(())
     })?;
@@ -129,10 +134,10 @@ pub(crate) fn fitted<T: Stored>(
         let mut options = args.fit.clone();
         (options.grid, options.window, options.learn_prior) =
             (Some(sides(args.topics)), Some(sides(1)), true);
-        let layout = Layout::choose(options.grid.as_ref(), options.window.as_ref(), placed)?;
+        let layout = Layout::choose(options.grid.as_ref(), options.window.as_ref(), nonempty)?;
         return fit::<T>(bags, tokens, &layout, &options, &Report::new(true, false), interrupt);
     }
-    let layout = Layout::choose(args.fit.grid.as_ref(), args.fit.window.as_ref(), placed)?;
+    let layout = Layout::choose(args.fit.grid.as_ref(), args.fit.window.as_ref(), nonempty)?;
     fit::<T>(bags, tokens, &layout, &args.fit, &Report::new(true, false), interrupt)
 }
 
@@ -142,7 +147,9 @@ pub(crate) fn free_energies<T: Stored>(
     bags: &Store<T>,
 ) -> Result<Vec<f64>, Failure> {
     let mut free_energies = zeros(bags.len())?;
-    place(histograms, bags, |bag, _, posterior| free_energies[bag] = -posterior.log_evidence().to_f64())?;
+    for_each_posterior(histograms, bags, |bag, _, posterior| {
+        free_energies[bag] = -posterior.log_evidence().to_f64()
+    })?;
     Ok(free_energies)
 }
 
@@ -167,7 +174,7 @@ pub(crate) fn features<T: Stored>(
             let sources = Sources::new(grid, histograms)?;
             let (mut own, mut scratch) = (zeros(sources.terms())?, zeros(sources.scratch())?);
             each_row(bags, sources.terms(), |block, bag, row| {
-                sources.of(block, bag, &mut own, &mut scratch)?;
+                sources.bag_terms(block, bag, &mut own, &mut scratch)?;
                 row.iter_mut().zip(&own).for_each(|(to, from)| *to = Real::to_f64(*from));
                 Ok(())
             })
@@ -184,7 +191,7 @@ pub(crate) fn features<T: Stored>(
 fn posteriors<T: Stored>(histograms: &Inference<T>, bags: &Store<T>) -> Result<Rows, Failure> {
     let cells = histograms.shape().cells();
     let mut rows = Rows::zeros(bags.len(), cells)?;
-    place(histograms, bags, |bag, _, posterior| {
+    for_each_posterior(histograms, bags, |bag, _, posterior| {
         posterior.for_each(|cell, q| rows.values[bag * cells + cell] = q.to_f64());
     })?;
     Ok(rows)
@@ -200,7 +207,7 @@ fn terms<T: Stored>(
     let model = Terms::new(histograms, grouping);
     let (mut own, mut scratch) = (zeros::<T>(model.terms())?, zeros::<T>(model.scratch())?);
     each_row(bags, model.terms(), |block, bag, row| {
-        model.of(block, bag, &mut own, &mut scratch)?;
+        model.bag_terms(block, bag, &mut own, &mut scratch)?;
         let total: f64 = block.total(bag);
         let length = if by_token && total > 0.0 { total } else { 1.0 };
         row.iter_mut().zip(&own).for_each(|(to, from)| *to = Real::to_f64(*from) / length);
@@ -227,13 +234,13 @@ where
     M: for<'b> ExpectedCounts<Bag<'b, T>>,
     for<'b> <M as ExpectedCounts<Bag<'b, T>>>::Error: fmt::Display,
 {
-    let bug = |error| Failure::new(error, "this is a bug worth a report");
-    let empty = Bag::<T>::new(bags.features(), &[], &[]).map_err(bug)?;
+    let internal_error = |error| Failure::new(error, "this is a bug worth a report");
+    let empty = Bag::<T>::new(bags.features(), &[], &[]).map_err(internal_error)?;
     let (rows, mut scratch) = gradients.rows(0, Some(&empty))?; // every bag needs the same
     each_row(bags, rows.columns, |block, bag, row| {
         let entries = block.entries(bag).map(|(word, count)| (word as u32, count)); // words are fewer than 2³²
         let (words, counts): (Vec<u32>, Vec<T>) = entries.unzip();
-        let bag = Bag::new(bags.features(), &words, &counts).map_err(bug)?;
-        gradients.of(&bag, row, &mut scratch)
+        let bag = Bag::new(bags.features(), &words, &counts).map_err(internal_error)?;
+        gradients.gradient(&bag, row, &mut scratch)
     })
 }

@@ -6,7 +6,9 @@ use crate::{
     args::{EvaluationArgs, Features, ModelKind},
     evaluation::features::Rows,
     failure::Failure,
-    harmonium::{BATCH, Data, Law, Learned, Settings, Trained, learn, prepared, refused, wide},
+    harmonium::{
+        BATCH, Data, HarmoniumFamily, Learned, Settings, Trained, learn, prepare_counts, refused, wide,
+    },
     interrupt::Interrupt,
     memory::zeros,
     model::Stored,
@@ -19,16 +21,17 @@ pub(crate) fn fitted<T: Stored>(
     args: &EvaluationArgs,
     interrupt: &Interrupt,
 ) -> Result<Learned<T>, Failure> {
-    let law = if args.model == ModelKind::Rap { Law::RateAdapting } else { Law::Words };
-    let data = Data { bags: prepared(bags, law, args.harmonium.trials)?, features: Vec::new() };
+    let family =
+        if args.model == ModelKind::Rap { HarmoniumFamily::RateAdapting } else { HarmoniumFamily::Words };
+    let data = Data { bags: prepare_counts(bags, family, args.harmonium.trials)?, features: Vec::new() };
     let settings = Settings {
-        law,
+        family,
         topics: args.topics,
         args: &args.harmonium,
         batch: args.fit.batch.unwrap_or(BATCH),
         seed: args.fit.seed,
         feature_variance: 1.0,
-        watch: false,
+        record_trace: false,
     };
     learn(&data, &settings, interrupt)
 }
@@ -41,11 +44,11 @@ pub(crate) fn features<T: Stored>(
 ) -> Result<Rows, Failure> {
     // Trials are those of words; topics have them in the rate adapting model, whose words have no limit.
     let trials = learned.model.sizes().first().map_or(1.0, wide) as u32;
-    let bags = prepared(bags, learned.law, trials)?;
+    let bags = prepare_counts(bags, learned.family, trials)?;
     match kind {
         Features::Samples => {
             let parts = learned.samples.iter().map(|sample| topics(sample, &bags));
-            Rows::beside(&parts.collect::<Result<Vec<_>, _>>()?, bags.len())
+            Rows::concatenate_columns(&parts.collect::<Result<Vec<_>, _>>()?, bags.len())
         }
         _ => topics(&learned.model, &bags),
     }

@@ -32,7 +32,7 @@ impl<T: Stored> Part<T> {
     }
 
     /// Those that `keep` says, in their order.
-    pub(crate) fn of(&self, keep: impl Fn(usize) -> bool) -> Result<Self, Failure> {
+    pub(crate) fn filter(&self, keep: impl Fn(usize) -> bool) -> Result<Self, Failure> {
         let mut builder = Builder::new(self.bags.features(), Plan::new(u128::MAX, usize::MAX))?;
         self.bags.each(false, |first, block| {
             for bag in (0..block.len()).filter(|bag| keep(first + bag)) {

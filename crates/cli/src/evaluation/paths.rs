@@ -1,7 +1,7 @@
 //! Hidden Markov models as models that labels are told with.
 
 use countgrid_counts::{Sequence, SequencesBuf};
-use countgrid_em::{EmOptions, Restarts, unobserved};
+use countgrid_em::{EmOptions, Restarts, no_observer};
 use countgrid_hmm::{Grouping, Hmm, HmmError, Learner, Posterior, Shape, Statistics, Terms};
 use countgrid_math::AlignedVec;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -19,7 +19,7 @@ pub(crate) type Paths = Hmm<f64, AlignedVec<f64>>;
 /// Pseudocount of every parameter, unless asked for otherwise.
 const PSEUDOCOUNT: f64 = 0.1;
 
-fn bug(error: HmmError) -> Failure {
+fn internal_error(error: HmmError) -> Failure {
     Failure::new(error, "this is a bug worth a report")
 }
 
@@ -28,10 +28,10 @@ pub(crate) fn fitted(sequences: &SequencesBuf<u16>, args: &EvaluationArgs) -> Re
     let sequences = sequences.as_view();
     let shape = Shape::new(args.states, sequences.symbols())
         .map_err(|error| Failure::new(error, "take another number of --states"))?;
-    let hmm = Hmm::uniform(shape).map_err(bug)?;
+    let hmm = Hmm::uniform(shape).map_err(internal_error)?;
     let mut learner = Learner::new(hmm, args.fit.pseudocount.unwrap_or(PSEUDOCOUNT))
         .map_err(|error| Failure::new(error, "take a --pseudocount of at least 0"))?;
-    let mut statistics = Statistics::allocate(shape, sequences.longest()).map_err(bug)?;
+    let mut statistics = Statistics::allocate(shape, sequences.longest()).map_err(internal_error)?;
     let plan = EmOptions { iterations: args.fit.iterations, tolerance: args.fit.tolerance }
         .check()
         .map_err(|error| Failure::new(error, "take another --tolerance or --iterations"))?;
@@ -40,7 +40,7 @@ pub(crate) fn fitted(sequences: &SequencesBuf<u16>, args: &EvaluationArgs) -> Re
         .map_err(|error| Failure::new(error, "take --restarts of at least 1"))?
         .run(&mut learner, &mut best, |learner, restart| {
             learner.model_mut().randomize(&mut ChaCha8Rng::seed_from_u64(restart.seed));
-            plan.fit(learner, &sequences, &mut statistics, unobserved)
+            plan.fit(learner, &sequences, &mut statistics, no_observer)
         })
         .map_err(|error| Failure::new(error, "this is a bug worth a report"))?;
     Ok(learner.into_model())
@@ -52,7 +52,7 @@ pub(crate) fn free_energies(model: &Paths, sequences: &SequencesBuf<u16>) -> Res
     let mut of = |sequence: Sequence<'_, u16>| match model.log_likelihood(&sequence, &mut scratch) {
         Ok(log_p) => Ok(-log_p),
         Err(HmmError::Impossible { .. }) => Ok(f64::INFINITY),
-        Err(error) => Err(bug(error)),
+        Err(error) => Err(internal_error(error)),
     };
     sequences.as_view().iter().map(&mut of).collect()
 }
@@ -82,7 +82,7 @@ pub(crate) fn features(
     let mut scratch = zeros(terms.scratch(longest))?;
     for (place, sequence) in sequences.iter().enumerate() {
         terms
-            .of(&sequence, rows.row_mut(place), &mut scratch)
+            .sequence_terms(&sequence, rows.row_mut(place), &mut scratch)
             .map_err(|error| Failure::new(error, "take a --pseudocount above 0"))?;
     }
     Ok(rows)
@@ -97,7 +97,7 @@ pub(crate) fn gradients(
     let longest = sequences.iter().max_by_key(|sequence| sequence.len());
     let (mut rows, mut scratch) = gradients.rows(sequences.len(), longest.as_ref())?;
     for (place, sequence) in sequences.iter().enumerate() {
-        gradients.of(&sequence, rows.row_mut(place), &mut scratch)?;
+        gradients.gradient(&sequence, rows.row_mut(place), &mut scratch)?;
     }
     Ok(rows)
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use countgrid_classify::{Summary, correlation, folds};
-use countgrid_grid::{Embedding, LabelSums, Reading, label_scratch_len, label_sums_len};
+use countgrid_grid::{Embedding, LabelSums, Readout, label_scratch_len, label_sums_len};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use serde_json::json;
 
@@ -17,7 +17,7 @@ use crate::{
     interrupt::Interrupt,
     memory::zeros,
     model::Stored,
-    place::place,
+    posteriors::for_each_posterior,
     report::Report,
 };
 
@@ -56,28 +56,28 @@ pub(crate) fn regression<T: Stored>(
             let (test, training): (Vec<_>, Vec<_>) =
                 (0..truth.len()).partition(|&item| fold_of[item] == held_out);
             let fold = data.fold(&training, &test, args)?;
-            let told = values_around(&fold, &of_label, args, interrupt)?;
-            if interrupt.asked() {
+            let estimates = estimate_values(&fold, &of_label, args, interrupt)?;
+            if interrupt.requested() {
                 report.note("ended early: nothing is told of the repetition that was under way");
                 return Ok(all);
             }
-            for (&item, told) in test.iter().zip(told) {
-                found[item] = told;
+            for (&item, estimate) in test.iter().zip(estimates) {
+                found[item] = estimate;
                 let value = truth[item];
-                all.push(Estimate { repetition, fold: held_out, item, value, found: told });
+                all.push(Estimate { repetition, fold: held_out, item, value, found: estimate });
             }
         }
-        let bug = |error| Failure::new(error, "this is a bug worth a report");
-        if let Some(r) = correlation(&truth, &found).map_err(bug)? {
+        let internal_error = |error| Failure::new(error, "this is a bug worth a report");
+        if let Some(r) = correlation(&truth, &found).map_err(internal_error)? {
             correlations.add(r);
         }
     }
     let squares = |of: &dyn Fn(&Estimate) -> f64| {
-        (all.iter().map(|told| of(told) * of(told)).sum::<f64>() / all.len().max(1) as f64).sqrt()
+        (all.iter().map(|estimate| of(estimate) * of(estimate)).sum::<f64>() / all.len().max(1) as f64).sqrt()
     };
-    let error = squares(&|told| told.found - told.value);
+    let error = squares(&|estimate| estimate.found - estimate.value);
     let mean = truth.iter().sum::<f64>() / truth.len().max(1) as f64;
-    let spread = squares(&|told| told.value - mean);
+    let spread = squares(&|estimate| estimate.value - mean);
     let (r, r_error) = (correlations.mean(), correlations.standard_error());
     let shown = |x: Option<f64>| x.map_or("none".to_owned(), |x| format!("{x:.4}"));
     report.event(
@@ -117,7 +117,7 @@ fn values<T: Stored>(data: &Data<T>) -> Result<Vec<f64>, Failure> {
 /// a known word gets their mean.
 ///
 /// Perina et al. (journal), Eqs. 9 and 10, for a real target.
-fn values_around<T: Stored>(
+fn estimate_values<T: Stored>(
     fold: &Fold<T>,
     of_label: &[f64],
     args: &EvaluationArgs,
@@ -130,16 +130,16 @@ fn values_around<T: Stored>(
     let mean =
         fold.labels.iter().map(|&label| of_label[label]).sum::<f64>() / fold.labels.len().max(1) as f64;
     let mut refused = None;
-    place(&histograms, &fold.training.bags, |bag, tokens, posterior| {
+    for_each_posterior(&histograms, &fold.training.bags, |bag, tokens, posterior| {
         if let Some(&label) = fold.labels.get(bag).filter(|_| tokens > 0.0) {
             refused = refused.or(sums.add(posterior, &[of_label[label]]).err());
         }
     })?;
     let mut scratch = zeros(label_scratch_len(&shape))?;
     let embedding = Embedding::new(sums, &mut scratch)?;
-    let labels = embedding.labels(Reading::Window, zeros(shape.cells())?, &mut scratch)?;
+    let labels = embedding.labels(Readout::Window, zeros(shape.cells())?, &mut scratch)?;
     let (mut found, mut read) = (vec![mean; fold.test.len()], [0.0]);
-    place(&histograms, &fold.test.bags, |bag, tokens, posterior| {
+    for_each_posterior(&histograms, &fold.test.bags, |bag, tokens, posterior| {
         if tokens > 0.0 {
             refused = refused.or(labels.read(posterior, &mut read).err());
             found[bag] = read[0];

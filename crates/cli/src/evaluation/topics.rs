@@ -1,7 +1,7 @@
 //! Latent Dirichlet allocation as a model that labels are told with.
 
 use countgrid_counts::Bags;
-use countgrid_em::{EmOptions, Restarts, unobserved};
+use countgrid_em::{EmOptions, Restarts, no_observer};
 use countgrid_lda::{
     Concentration, Grouping, Inference, Lda, LdaError, Learner, Options, Shape, Statistics, Terms,
 };
@@ -26,7 +26,7 @@ const SEEDS: usize = 3;
 /// Pseudo-tokens of every word in every topic, unless asked for otherwise.
 const SMOOTHING: f64 = 0.01;
 
-fn bug(error: LdaError) -> Failure {
+fn internal_error(error: LdaError) -> Failure {
     Failure::new(error, "take counts that are not as large")
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn fitted<T: Stored>(bags: &Store<T>, args: &EvaluationArgs) -> Resul
         concentration: Concentration::Symmetric,
         ..Options::default()
     };
-    let mut statistics = Statistics::allocate(shape, CHUNK).map_err(bug)?;
+    let mut statistics = Statistics::allocate(shape, CHUNK).map_err(internal_error)?;
     let plan = EmOptions { iterations: args.fit.iterations, tolerance: args.fit.tolerance }
         .check()
         .map_err(|error| Failure::new(error, "take another --tolerance or --iterations"))?;
@@ -48,12 +48,12 @@ pub(crate) fn fitted<T: Stored>(bags: &Store<T>, args: &EvaluationArgs) -> Resul
         .map_err(|error| Failure::new(error, "take --restarts of at least 1"))?;
     let mut best = None;
     while let Some(restart) = restarts.next_restart() {
-        let mut model = Topics::uniform(shape, 1.0 / args.topics as f64).map_err(bug)?;
-        model.seed(&bags, SEEDS, &mut ChaCha8Rng::seed_from_u64(restart.seed)).map_err(bug)?;
+        let mut model = Topics::uniform(shape, 1.0 / args.topics as f64).map_err(internal_error)?;
+        model.seed(&bags, SEEDS, &mut ChaCha8Rng::seed_from_u64(restart.seed)).map_err(internal_error)?;
         let mut learner = Learner::new(model, options)
             .map_err(|error| Failure::new(error, "take a --pseudocount of at least 0"))?;
         let outcome = plan
-            .fit(&mut learner, &bags, &mut statistics, unobserved)
+            .fit(&mut learner, &bags, &mut statistics, no_observer)
             .map_err(|error| Failure::new(error, "this is a bug worth a report"))?;
         if restarts.keep(&outcome) {
             best = Some(learner.into_lda());
@@ -69,7 +69,7 @@ pub(crate) fn free_energies<T: Stored>(model: &Topics, bags: &Store<T>) -> Resul
     bags.each(false, |_, block| {
         for bag in 0..block.len() {
             let posterior = model.posterior(&block, bag, Inference::default(), &mut scratch);
-            free_energies.push(-posterior.map_err(bug)?.bound());
+            free_energies.push(-posterior.map_err(internal_error)?.bound());
         }
         Ok::<_, Failure>(())
     })?;
@@ -92,10 +92,10 @@ pub(crate) fn features<T: Stored>(kind: Features, model: &Topics, bags: &Store<T
             match kind {
                 Features::Posterior => {
                     let posterior = model.posterior(&block, bag, Inference::default(), &mut scratch);
-                    posterior.and_then(|posterior| posterior.proportions(row)).map_err(bug)?;
+                    posterior.and_then(|posterior| posterior.proportions(row)).map_err(internal_error)?;
                 }
                 _ => {
-                    terms.of(&block, bag, row, &mut scratch).map_err(bug)?;
+                    terms.bag_terms(&block, bag, row, &mut scratch).map_err(internal_error)?;
                 }
             }
             let total: f64 = block.total(bag);

@@ -77,21 +77,21 @@ pub(crate) fn trial<T: Stored>(
                 0 | 1 => Some(0),
                 _ => choose(data, candidates, args, &training, interrupt)?,
             };
-            let told = match chosen.and_then(|chosen| Some((chosen, candidates.get(chosen)?))) {
+            let choice = match chosen.and_then(|chosen| Some((chosen, candidates.get(chosen)?))) {
                 Some((chosen, candidate)) => {
                     let fold = data.fold(&training, &test, &candidate.args)?;
                     Some((chosen, candidate, predict(&fold, &candidate.args, interrupt)?))
                 }
                 None => None,
             };
-            let Some((chosen, candidate, found)) = told.filter(|_| !interrupt.asked()) else {
+            let Some((chosen, candidate, found)) = choice.filter(|_| !interrupt.requested()) else {
                 report.note("ended early: what follows is of the folds before");
                 trial.interrupted = true;
                 return Ok(trial);
             };
             for (&item, found) in test.iter().zip(found) {
                 for confusion in [&mut own, &mut trial.confusion] {
-                    confusion.add(labels[item], found).map_err(bug)?;
+                    confusion.add(labels[item], found).map_err(internal_error)?;
                 }
                 trial.predictions.push(Prediction {
                     repetition,
@@ -152,10 +152,10 @@ fn choose<T: Stored>(
                 continue; // went with that one
             }
             let fold = data.fold(&rest, &test, &leader.args)?;
-            let alike = candidates.iter().zip(&mut right).filter(|(other, _)| other.early() == early);
-            for (candidate, right) in alike {
+            let equal = candidates.iter().zip(&mut right).filter(|(other, _)| other.early() == early);
+            for (candidate, right) in equal {
                 let found = predict(&fold, &candidate.args, interrupt)?;
-                if interrupt.asked() {
+                if interrupt.requested() {
                     return Ok(None);
                 }
                 *right += test.iter().zip(found).filter(|&(&item, found)| all[item] == found).count();
@@ -194,10 +194,10 @@ fn split(
 }
 
 fn confusion(classes: usize) -> Result<Confusion<Vec<u64>>, Failure> {
-    Confusion::new(classes, vec![0; classes * classes]).map_err(bug)
+    Confusion::new(classes, vec![0; classes * classes]).map_err(internal_error)
 }
 
-fn bug(error: ClassifyError) -> Failure {
+fn internal_error(error: ClassifyError) -> Failure {
     Failure::new(error, "this is a bug worth a report")
 }
 

@@ -4,7 +4,7 @@ use std::{path::PathBuf, str::FromStr};
 
 use clap::{Args, ValueEnum};
 
-use crate::{failure::Failure, harmonium::Law};
+use crate::{failure::Failure, harmonium::HarmoniumFamily};
 
 /// What `fit` fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -20,13 +20,13 @@ pub(crate) enum FitModel {
 }
 
 impl FitModel {
-    /// The laws of a harmonium's wings; none of a grid.
-    pub(crate) fn law(self) -> Option<Law> {
+    /// The family of a harmonium; none of a grid.
+    pub(crate) fn family(self) -> Option<HarmoniumFamily> {
         match self {
             Self::Grid => None,
-            Self::Harmonium => Some(Law::Words),
-            Self::Rap => Some(Law::RateAdapting),
-            Self::DualWing => Some(Law::DualWing),
+            Self::Harmonium => Some(HarmoniumFamily::Words),
+            Self::Rap => Some(HarmoniumFamily::RateAdapting),
+            Self::DualWing => Some(HarmoniumFamily::DualWing),
         }
     }
 }

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use super::{
     FeatureArgs,
     args::Method,
-    features::{self, Standard},
+    features::{self, Standardizer},
     file::{AnyModel, Model},
-    learn::{Data, Law, Learned, Settings, learn, prepared, refused, wide},
+    learn::{Data, HarmoniumFamily, Learned, Settings, learn, prepare_counts, refused, wide},
     trace,
 };
 use crate::{
@@ -36,23 +36,23 @@ use crate::{
 const WORDS: usize = 6;
 
 /// `countgrid fit --model harmonium`, `rap` or `dual-wing`.
-pub(crate) fn fit(args: &FitArgs, law: Law) -> Result<(), Failure> {
-    let report = Report::new(args.say.quiet, args.say.json);
+pub(crate) fn fit(args: &FitArgs, family: HarmoniumFamily) -> Result<(), Failure> {
+    let report = Report::new(args.reporting.quiet, args.reporting.json);
     check_writable(&args.output)?;
-    if let Some(trace) = &args.tell.trace {
+    if let Some(trace) = &args.tracing.trace {
         check_writable(trace)?;
     }
     args.harmonium.check()?;
-    match (law, &args.features.features_from) {
-        (Law::DualWing, None) => {
+    match (family, &args.features.features_from) {
+        (HarmoniumFamily::DualWing, None) => {
             return Err(Failure::new(
                 "--model dual-wing has words and features, and no features were named",
                 "add --features-from TABLE, which may be the table with the texts, and --feature-columns NAME,...",
             ));
         }
-        (Law::Words | Law::RateAdapting, Some(_)) => {
+        (HarmoniumFamily::Words | HarmoniumFamily::RateAdapting, Some(_)) => {
             return Err(Failure::new(
-                format_args!("--features-from is for dual wings, and --model {} has one wing", law.name()),
+                format_args!("--features-from is for dual wings, and --model {} has one wing", family.name()),
                 "add --model dual-wing, or leave --features-from out",
             ));
         }
@@ -67,37 +67,40 @@ pub(crate) fn fit(args: &FitArgs, law: Law) -> Result<(), Failure> {
     args.fit.check()?;
     let interrupt = Interrupt::install()?;
     threads::run(args.fit.threads, || match args.fit.precision {
-        Precision::F32 => fit_and_save::<f32>(args, law, &report, &interrupt),
-        Precision::F64 => fit_and_save::<f64>(args, law, &report, &interrupt),
+        Precision::F32 => fit_and_save::<f32>(args, family, &report, &interrupt),
+        Precision::F64 => fit_and_save::<f64>(args, family, &report, &interrupt),
     })
 }
 
 fn fit_and_save<T: Stored>(
     args: &FitArgs,
-    law: Law,
+    family: HarmoniumFamily,
     report: &Report,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let outputs: Vec<_> =
-        [Some(&args.output), args.tell.trace.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
+    let outputs: Vec<_> = [Some(&args.output), args.tracing.trace.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(PathBuf::as_path)
+        .collect();
     let input = Input {
         path: Some(&args.path),
         read: &args.read,
         scaling: args.numbers.scaling()?,
         outputs: &outputs,
-        entries: law == Law::DualWing,
+        entries: family == HarmoniumFamily::DualWing,
         stream: false,
         block_entries: BLOCK_ENTRIES,
         sample: None,
     };
     let corpus = input.select::<T>(&args.words, report)?;
     let harmonium = &args.harmonium;
-    let bags = prepared(&corpus.bags, law, harmonium.trials)?;
-    let (standard, values) = match law {
-        Law::DualWing => {
+    let bags = prepare_counts(&corpus.bags, family, harmonium.trials)?;
+    let (standard, values) = match family {
+        HarmoniumFamily::DualWing => {
             let ids = args.read.id_column.as_deref();
             let (names, mut values) = feature_values(&args.features, ids, &[], &corpus.entries)?;
-            let standard = Standard::of(names, &values)?;
+            let standard = Standardizer::fit(names, &values)?;
             standard.apply(&mut values);
             (Some(standard), values)
         }
@@ -105,24 +108,24 @@ fn fit_and_save<T: Stored>(
     };
     let data = Data { bags, features: values.into_iter().map(T::from_f64).collect() };
     let settings = Settings {
-        law,
+        family,
         topics: args.topics,
         args: harmonium,
         batch: args.fit.batch.unwrap_or(BATCH),
         seed: args.fit.seed,
-        feature_variance: args.tell.feature_variance,
-        watch: args.tell.trace.is_some(),
+        feature_variance: args.tracing.feature_variance,
+        record_trace: args.tracing.trace.is_some(),
     };
     interrupt.begin();
     let learned = learn(&data, &settings, interrupt)?;
-    let told = told(&learned, args, report);
+    let training_facts = report_training(&learned, args, report);
     let mut fit = json!({
         "documents": data.bags.len(), "tokens": corpus.tokens, "min_count": args.words.min_count,
         "max_share": args.words.max_share, "max_words": args.words.max_words,
         "method": harmonium.method.name(), "steps": harmonium.steps, "epochs": harmonium.epochs,
         "batch": settings.batch, "trials": harmonium.trials, "seed": settings.seed,
     });
-    for (key, value) in told {
+    for (key, value) in training_facts {
         fit[key] = value;
     }
     let about = About {
@@ -132,15 +135,15 @@ fn fit_and_save<T: Stored>(
         scaling: corpus.scaling,
         fit,
     };
-    let model = Model { about, law, harmonium: learned.model, standard };
+    let model = Model { about, family, harmonium: learned.model, standard };
     {
         let _whole = interrupt.writing();
         save(&args.output, &model.to_file())?;
-        if let Some(trace) = &args.tell.trace {
+        if let Some(trace) = &args.tracing.trace {
             write_atomically(trace, |out| trace::write(out, &learned.traces))?;
         }
     }
-    report.wrote(
+    report.files_written(
         &outputs,
         json!({
             "documents": data.bags.len(), "vocabulary": model.about.vocabulary.len(), "topics": args.topics,
@@ -167,7 +170,11 @@ fn feature_values(
 }
 
 /// Reports how learning went; what of it belongs into the model.
-fn told<T: Stored>(learned: &Learned<T>, args: &FitArgs, report: &Report) -> Vec<(&'static str, Value)> {
+fn report_training<T: Stored>(
+    learned: &Learned<T>,
+    args: &FitArgs,
+    report: &Report,
+) -> Vec<(&'static str, Value)> {
     let Learned { traces, acceptance, step, prior, samples, .. } = learned;
     let mut about = vec![("step_size", json!(step))];
     let last = traces.first().and_then(|trace| trace.last());
@@ -255,7 +262,7 @@ fn known<T: Stored>(corpus: &Corpus<T>) -> Result<Vec<f64>, Failure> {
 fn topics<T: Stored>(args: &EmbedArgs, model: &Model<T>, corpus: &Corpus<T>) -> Result<Vec<T>, Failure> {
     let shape = *model.harmonium.shape();
     let trials = model.harmonium.sizes().first().map_or(1.0, wide) as u32;
-    let bags = prepared(&corpus.bags, model.law, trials)?;
+    let bags = prepare_counts(&corpus.bags, model.family, trials)?;
     let values = match (&model.standard, &args.features.features_from) {
         (Some(standard), Some(_)) => {
             let ids = args.read.id_column.as_deref();
@@ -338,14 +345,14 @@ fn info_any<T: Stored>(args: &InfoArgs, model: &Model<T>, precision: &str) -> Re
             })
             .collect();
         let object = json!({
-            "title": model.about.title, "model": model.law.name(), "precision": precision,
+            "title": model.about.title, "model": model.family.name(), "precision": precision,
             "vocabulary": model.about.vocabulary.len(), "features": names, "fit": model.about.fit, "topics": topics,
         });
         writeln!(out, "{object}")
     } else {
         let mut text = format!("{}\n\n", model.about.title);
         let mut line = |name: &str, value: &str| text.push_str(&format!("{name:<16} {value}\n"));
-        line("model", model.law.name());
+        line("model", model.family.name());
         line("topics", &shape.topics().to_string());
         line("vocabulary", &format!("{} words", thousands(model.about.vocabulary.len())));
         if !names.is_empty() {

@@ -6,15 +6,15 @@ use crate::{corpus::Entry, failure::Failure, harmonium::FeatureArgs};
 
 /// Mean and standard deviation of each feature.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Standard {
+pub(crate) struct Standardizer {
     pub(crate) names: Vec<String>,
     pub(crate) means: Vec<f64>,
     pub(crate) deviations: Vec<f64>, // finite, above 0
 }
 
-impl Standard {
+impl Standardizer {
     /// Of values `[document][feature]`.
-    pub(crate) fn of(names: Vec<String>, values: &[f64]) -> Result<Self, Failure> {
+    pub(crate) fn fit(names: Vec<String>, values: &[f64]) -> Result<Self, Failure> {
         let (columns, rows) = (names.len(), (values.len() / names.len().max(1)) as f64);
         let column = |c: usize| values.iter().skip(c).step_by(columns.max(1));
         let means: Vec<_> = (0..columns).map(|c| column(c).sum::<f64>() / rows).collect();
@@ -58,7 +58,7 @@ pub(crate) fn read(
             "name a CSV or TSV table with a header (--features-from)",
         )
     };
-    let tabs = path.extension().is_some_and(|ending| ending == "tsv");
+    let tabs = path.extension().is_some_and(|extension| extension == "tsv");
     let mut table = csv::ReaderBuilder::new()
         .delimiter(if tabs { b'\t' } else { b',' })
         .from_path(path)
@@ -141,12 +141,12 @@ fn missing(path: &Path, name: &str, header: &[String]) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::Standard;
+    use super::Standardizer;
 
     #[test]
     fn standard_features_have_mean_0_and_variance_1() {
         let mut values = vec![1.0, -2.0, 3.0, 4.0, 5.0, 10.0];
-        let standard = Standard::of(vec!["a".into(), "b".into()], &values).unwrap();
+        let standard = Standardizer::fit(vec!["a".into(), "b".into()], &values).unwrap();
         standard.apply(&mut values);
         for c in 0..2 {
             let own: Vec<f64> = values.iter().skip(c).step_by(2).copied().collect();
@@ -154,6 +154,6 @@ mod tests {
             assert!(own.iter().sum::<f64>().abs() < 1e-14);
             assert!((own.iter().map(|x| x * x).sum::<f64>() - 3.0).abs() < 1e-14);
         }
-        assert!(Standard::of(vec!["same".into()], &[2.0, 2.0]).is_err());
+        assert!(Standardizer::fit(vec!["same".into()], &[2.0, 2.0]).is_err());
     }
 }

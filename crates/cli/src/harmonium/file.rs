@@ -5,8 +5,8 @@ use countgrid_harmonium::Harmonium;
 use countgrid_io::{ModelFile, NamedTable, TableData};
 
 use super::{
-    features::Standard,
-    learn::{Law, Trained},
+    features::Standardizer,
+    learn::{HarmoniumFamily, Trained},
 };
 use crate::{
     memory::zeros,
@@ -19,10 +19,10 @@ const KIND: &str = "harmonium";
 /// A harmonium with what is needed to place documents.
 pub(crate) struct Model<T> {
     pub(crate) about: About,
-    pub(crate) law: Law,
+    pub(crate) family: HarmoniumFamily,
     pub(crate) harmonium: Trained<T>,
     /// Of the features of a dual wing.
-    pub(crate) standard: Option<Standard>,
+    pub(crate) standard: Option<Standardizer>,
 }
 
 /// A harmonium as a file has it.
@@ -38,7 +38,7 @@ pub(crate) fn is_harmonium(file: &ModelFile) -> bool {
 
 impl<T: Stored> Model<T> {
     /// The tables of [`Harmonium`] under their names and, for a dual wing, `feature_means` and `feature_deviations`; texts
-    /// `kind`, `version`, `law`, `title`, `vocabulary`, `features`, `text`, `numbers` and `fit`.
+    /// `kind`, `version`, `family`, `title`, `vocabulary`, `features`, `text`, `numbers` and `fit`.
     pub(crate) fn to_file(&self) -> ModelFile {
         let mut file = ModelFile::default();
         let mut rest = self.harmonium.buffer();
@@ -62,16 +62,16 @@ impl<T: Stored> Model<T> {
             file.set_strings("features", &standard.names);
         }
         self.about.write(KIND, &mut file);
-        file.metadata.insert("law".to_owned(), self.law.name().to_owned());
+        file.metadata.insert("law".to_owned(), self.family.name().to_owned());
         file
     }
 
-    fn of(file: &mut ModelFile) -> Result<Self, String> {
-        let law = [Law::Words, Law::RateAdapting, Law::DualWing];
+    fn from_file(file: &mut ModelFile) -> Result<Self, String> {
+        let family = [HarmoniumFamily::Words, HarmoniumFamily::RateAdapting, HarmoniumFamily::DualWing];
         let name = file.metadata.get("law").ok_or("it has no text `law`")?;
-        let law = law.into_iter().find(|law| law.name() == name);
-        let law = law.ok_or_else(|| format!("its text `law` is `{name}`"))?;
-        let about = About::of(file)?;
+        let family = family.into_iter().find(|family| family.name() == name);
+        let family = family.ok_or_else(|| format!("its text `law` is `{name}`"))?;
+        let about = About::from_file(file)?;
         let words = about.vocabulary.len();
         let names = file.strings("features").unwrap_or_default();
         let topics = match file.table("w").map(|w| w.shape.as_slice()) {
@@ -82,15 +82,15 @@ impl<T: Stored> Model<T> {
             let place = file.tables.iter().position(|table| table.name == name);
             place.map(|place| file.tables.swap_remove(place).data)
         };
-        let standard = match law {
-            Law::DualWing => match (take("feature_means"), take("feature_deviations")) {
+        let standard = match family {
+            HarmoniumFamily::DualWing => match (take("feature_means"), take("feature_deviations")) {
                 (Some(TableData::F64(means)), Some(TableData::F64(deviations)))
                     if means.len() == names.len()
                         && deviations.len() == names.len()
                         && means.iter().all(|x| x.is_finite())
                         && deviations.iter().all(|x| *x > 0.0 && x.is_finite()) =>
                 {
-                    Some(Standard { names, means, deviations })
+                    Some(Standardizer { names, means, deviations })
                 }
                 _ => {
                     return Err(
@@ -102,11 +102,11 @@ impl<T: Stored> Model<T> {
             _ => None,
         };
         let features = standard.as_ref().map_or(0, |standard| standard.names.len());
-        let shape = law.shape(words, topics, features).map_err(|error| error.to_string())?;
+        let shape = family.shape(words, topics, features).map_err(|error| error.to_string())?;
         let scratch = |error: crate::failure::Failure| error.to_string();
         let mut model = zeros::<T>(shape.model_len()).map_err(scratch)?;
         let mut rest = model.as_mut_slice();
-        for (name, len) in tables(law, words, topics, features) {
+        for (name, len) in tables(family, words, topics, features) {
             let own = take(name).map(T::take).filter(|own| own.len() == len);
             let own =
                 own.ok_or_else(|| format!("its table `{name}` is not of {len} numbers like the others"))?;
@@ -116,17 +116,24 @@ impl<T: Stored> Model<T> {
         }
         let mut precision = zeros(shape.precision_len()).map_err(scratch)?;
         let harmonium = Harmonium::new(shape, model, &mut precision).map_err(|error| error.to_string())?;
-        Ok(Self { about, law, harmonium, standard })
+        Ok(Self { about, family, harmonium, standard })
     }
 }
 
 /// Names and lengths of the tables of a harmonium, in their order.
-fn tables(law: Law, words: usize, topics: usize, features: usize) -> Vec<(&'static str, usize)> {
+fn tables(
+    family: HarmoniumFamily,
+    words: usize,
+    topics: usize,
+    features: usize,
+) -> Vec<(&'static str, usize)> {
     let couplings = words * topics;
-    match law {
-        Law::Words => vec![("alpha", words), ("w", couplings), ("sizes", words)],
-        Law::RateAdapting => vec![("alpha", words), ("w", couplings), ("sizes", topics), ("beta", topics)],
-        Law::DualWing => vec![
+    match family {
+        HarmoniumFamily::Words => vec![("alpha", words), ("w", couplings), ("sizes", words)],
+        HarmoniumFamily::RateAdapting => {
+            vec![("alpha", words), ("w", couplings), ("sizes", topics), ("beta", topics)]
+        }
+        HarmoniumFamily::DualWing => vec![
             ("alpha", words),
             ("w", couplings),
             ("sizes", words),
@@ -140,8 +147,8 @@ fn tables(law: Law, words: usize, topics: usize, features: usize) -> Vec<(&'stat
 /// A harmonium of a file, or what is wrong with it.
 pub(crate) fn from_file(mut file: ModelFile) -> Result<AnyModel, String> {
     match file.table("w").map(|w| &w.data) {
-        Some(TableData::F32(_)) => Ok(AnyModel::F32(Box::new(Model::of(&mut file)?))),
-        Some(TableData::F64(_)) => Ok(AnyModel::F64(Box::new(Model::of(&mut file)?))),
+        Some(TableData::F32(_)) => Ok(AnyModel::F32(Box::new(Model::from_file(&mut file)?))),
+        Some(TableData::F64(_)) => Ok(AnyModel::F64(Box::new(Model::from_file(&mut file)?))),
         _ => Err("it has no table `w` of F32 or F64".to_owned()),
     }
 }

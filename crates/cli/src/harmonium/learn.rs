@@ -12,7 +12,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::{
     args::{HarmoniumArgs, Method, PriorKind},
-    trace::Moment,
+    trace::TraceRecord,
 };
 use crate::{
     failure::Failure,
@@ -41,7 +41,7 @@ type Normal<T> = Prior<T, Vec<T>>;
 
 /// What the units of a harmonium are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Law {
+pub(crate) enum HarmoniumFamily {
     /// Binomial words, normal topics.
     Words,
     /// Poisson words, binomial topics.
@@ -50,7 +50,7 @@ pub(crate) enum Law {
     DualWing,
 }
 
-impl Law {
+impl HarmoniumFamily {
     /// As `--model` has it.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -80,7 +80,7 @@ pub(crate) struct Data<T> {
 /// What and how.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings<'a> {
-    pub(crate) law: Law,
+    pub(crate) family: HarmoniumFamily,
     pub(crate) topics: usize,
     pub(crate) args: &'a HarmoniumArgs,
     /// Documents of a mini-batch of contrastive divergence.
@@ -89,18 +89,18 @@ pub(crate) struct Settings<'a> {
     /// Variance of features given topics.
     pub(crate) feature_variance: f64,
     /// Whether likelihoods of small models are told, which takes time.
-    pub(crate) watch: bool,
+    pub(crate) record_trace: bool,
 }
 
 /// What was learned.
 pub(crate) struct Learned<T> {
-    pub(crate) law: Law,
+    pub(crate) family: HarmoniumFamily,
     /// The maximum likelihood estimate, or the mean of posterior samples after they were aligned.
     pub(crate) model: Trained<T>,
     /// Posterior samples of all chains.
     pub(crate) samples: Vec<Trained<T>>,
     /// What was watched, chain by chain.
-    pub(crate) traces: Vec<Vec<Moment>>,
+    pub(crate) traces: Vec<Vec<TraceRecord>>,
     /// Steps made and taken.
     pub(crate) acceptance: Acceptance,
     /// The last step of the couplings.
@@ -127,9 +127,14 @@ pub(crate) fn refused(error: HarmoniumError) -> Failure {
 }
 
 /// Counts as the words of a harmonium can have them: no more than there are trials, unless they are Poisson.
-pub(crate) fn prepared<T: Stored>(bags: &Store<T>, law: Law, trials: u32) -> Result<CsrBuf<T>, Failure> {
-    let most = if law == Law::RateAdapting { T::infinity() } else { T::from_f64(f64::from(trials)) };
-    let presence = law != Law::RateAdapting && trials == 1;
+pub(crate) fn prepare_counts<T: Stored>(
+    bags: &Store<T>,
+    family: HarmoniumFamily,
+    trials: u32,
+) -> Result<CsrBuf<T>, Failure> {
+    let most =
+        if family == HarmoniumFamily::RateAdapting { T::infinity() } else { T::from_f64(f64::from(trials)) };
+    let presence = family != HarmoniumFamily::RateAdapting && trials == 1;
     bags.gathered(|count| if presence { T::one() } else { count.min(most) })
 }
 
@@ -153,18 +158,18 @@ pub(crate) fn learn<T: Stored>(
         acceptance.accepted += chain.acceptance.accepted;
     }
     // Binomial topics have no rotations to align by: what chains call a topic differs, and one of them is averaged.
-    let averaged = if settings.law == Law::RateAdapting { 1 } else { chains.len() };
+    let averaged = if settings.family == HarmoniumFamily::RateAdapting { 1 } else { chains.len() };
     let samples: Vec<_> = chains.iter().take(averaged).flat_map(|chain| &chain.samples).collect();
     let first =
         chains.first().ok_or_else(|| Failure::new("no chain has run", "take --chains of at least 1"))?;
     let model = match samples.is_empty() {
         true => first.model.clone(),
-        false => mean(&samples, settings.law)?,
+        false => mean(&samples, settings.family)?,
     };
-    let (step, prior) = (first.step, first.told_prior());
-    let law = settings.law;
+    let (step, prior) = (first.step, first.fitted_prior());
+    let family = settings.family;
     let mut learned =
-        Learned { law, model, samples: Vec::new(), traces: Vec::new(), acceptance, step, prior };
+        Learned { family, model, samples: Vec::new(), traces: Vec::new(), acceptance, step, prior };
     for chain in chains {
         learned.samples.extend(chain.samples);
         learned.traces.push(chain.trace);
@@ -214,7 +219,7 @@ struct Chain<'a, T> {
     squares: f64,             // mean over documents of the sum of squared counts
     prior: Option<Normal<T>>, // of the last Langevin step
     samples: Vec<Trained<T>>,
-    trace: Vec<Moment>,
+    trace: Vec<TraceRecord>,
     acceptance: Acceptance,
     step: f64,
 }
@@ -227,7 +232,7 @@ impl<'a, T: Stored> Chain<'a, T> {
         chain: usize,
     ) -> Result<Self, Failure> {
         let documents = data.bags.len() as f64;
-        let shape = settings.law.shape(data.bags.features(), settings.topics, data.columns())?;
+        let shape = settings.family.shape(data.bags.features(), settings.topics, data.columns())?;
         let mut noise = Draws::new(ChaCha8Rng::seed_from_u64(restart_seed(settings.seed, chain)));
         let trials = settings.args.trials;
         let mut model =
@@ -242,17 +247,21 @@ impl<'a, T: Stored> Chain<'a, T> {
             sums[word] += count;
             squares += count * count / documents;
         }
-        let bias = |sum: f64| match settings.law {
-            Law::RateAdapting => ln((sum + 0.5) / documents),
+        let bias = |sum: f64| match settings.family {
+            HarmoniumFamily::RateAdapting => ln((sum + 0.5) / documents),
             _ => ln((sum + 0.5) / (documents * f64::from(trials) - sum + 0.5)),
         };
         let mut scratch = zeros(shape.step_scratch_len())?;
         let model = model.update(&mut scratch, |[alpha, ..]| {
             alpha.iter_mut().zip(&sums).for_each(|(alpha, &sum)| *alpha = T::from_f64(bias(sum)));
         });
-        let units = if settings.law == Law::RateAdapting { shape.topics() } else { shape.word_count() };
+        let units = if settings.family == HarmoniumFamily::RateAdapting {
+            shape.topics()
+        } else {
+            shape.word_count()
+        };
         let states = f64::from(trials + 1).powf(units as f64);
-        let exact = if settings.watch && states <= STATES { shape.exact_scratch_len() } else { 0 };
+        let exact = if settings.record_trace && states <= STATES { shape.exact_scratch_len() } else { 0 };
         Ok(Self {
             data,
             batches,
@@ -273,9 +282,9 @@ impl<'a, T: Stored> Chain<'a, T> {
     }
 
     fn run(mut self, interrupt: &Interrupt) -> Result<Self, Failure> {
-        self.climb(interrupt)?;
+        self.fit_maximum_likelihood(interrupt)?;
         if self.settings.args.method == Method::Langevin {
-            self.wander(interrupt)?;
+            self.sample_langevin(interrupt)?;
         }
         Ok(self)
     }
@@ -286,15 +295,17 @@ impl<'a, T: Stored> Chain<'a, T> {
             return Ok(step * (self.data.bags.len() as f64 / documents as f64).sqrt());
         }
         let trials = f64::from(self.settings.args.trials);
-        let bound = match self.settings.law {
-            Law::RateAdapting => step_bound(documents, 1, trials * self.squares.max(1.0).sqrt(), variance),
+        let bound = match self.settings.family {
+            HarmoniumFamily::RateAdapting => {
+                step_bound(documents, 1, trials * self.squares.max(1.0).sqrt(), variance)
+            }
             _ => step_bound(documents, self.model.shape().rows(), trials, variance),
         };
         bound.map_err(refused)
     }
 
     /// Maximum likelihood, in mini-batches.
-    fn climb(&mut self, interrupt: &Interrupt) -> Result<(), Failure> {
+    fn fit_maximum_likelihood(&mut self, interrupt: &Interrupt) -> Result<(), Failure> {
         let (args, shape) = (self.settings.args, *self.model.shape());
         let mut persistent = match (args.method, self.batches.first()) {
             (Method::Persistent, Some(first)) => {
@@ -350,8 +361,8 @@ impl<'a, T: Stored> Chain<'a, T> {
                 let [alpha, ..] = self.gradient.parts();
                 gap.iter_mut().zip(alpha).for_each(|(gap, &x)| *gap += wide(&x));
             }
-            self.watch("climb", epoch, &gap, f64::from(taken) / f64::from(made.max(1)), None)?;
-            if interrupt.asked() {
+            self.record_trace("climb", epoch, &gap, f64::from(taken) / f64::from(made.max(1)), None)?;
+            if interrupt.requested() {
                 break;
             }
         }
@@ -374,7 +385,7 @@ impl<'a, T: Stored> Chain<'a, T> {
     }
 
     /// Langevin steps of the couplings, with gradients from brief chains at all documents; biases climb along.
-    fn wander(&mut self, interrupt: &Interrupt) -> Result<(), Failure> {
+    fn sample_langevin(&mut self, interrupt: &Interrupt) -> Result<(), Failure> {
         let (args, topics) = (self.settings.args, self.settings.topics);
         let (mut prior, sharing) = self.first_prior()?;
         let (half, mut kept) = (args.draws / 2, Vec::new());
@@ -414,8 +425,8 @@ impl<'a, T: Stored> Chain<'a, T> {
             let [alpha, ..] = self.gradient.parts();
             let gap: Vec<f64> = alpha.iter().map(wide).collect();
             let accepted = if step == Step::Taken { 1.0 } else { 0.0 };
-            self.watch("langevin", draw + 1, &gap, accepted, Some(&prior))?;
-            if interrupt.asked() {
+            self.record_trace("langevin", draw + 1, &gap, accepted, Some(&prior))?;
+            if interrupt.requested() {
                 break;
             }
         }
@@ -424,7 +435,7 @@ impl<'a, T: Stored> Chain<'a, T> {
     }
 
     /// Takes note of how it goes.
-    fn watch(
+    fn record_trace(
         &mut self,
         phase: &'static str,
         step: usize,
@@ -454,7 +465,7 @@ impl<'a, T: Stored> Chain<'a, T> {
                 Some(log_likelihood.map_err(refused)? + log_prior.unwrap_or(0.0))
             }
         };
-        self.trace.push(Moment {
+        self.trace.push(TraceRecord {
             phase,
             step,
             mean_v: columns.iter().map(|sum| sum * sum).sum::<f64>() / (words * words),
@@ -467,7 +478,7 @@ impl<'a, T: Stored> Chain<'a, T> {
         Ok(())
     }
 
-    fn told_prior(&self) -> Option<(f64, f64)> {
+    fn fitted_prior(&self) -> Option<(f64, f64)> {
         let prior = self.prior.as_ref()?;
         let rows = prior.means().len() as f64;
         let mean = prior.means().iter().map(wide).sum::<f64>() / rows;
@@ -488,7 +499,7 @@ fn couplings<T: Stored>(model: &Trained<T>) -> Vec<T> {
 
 /// The mean of samples, each turned to lie closest to the first. Where normal topics have a normaliser is convex, so the
 /// mean has one.
-fn mean<T: Stored>(samples: &[&Trained<T>], law: Law) -> Result<Trained<T>, Failure> {
+fn mean<T: Stored>(samples: &[&Trained<T>], family: HarmoniumFamily) -> Result<Trained<T>, Failure> {
     let Some(&first) = samples.first() else {
         return Err(Failure::new("there is no sample", "this is a bug worth a report"));
     };
@@ -499,8 +510,8 @@ fn mean<T: Stored>(samples: &[&Trained<T>], law: Law) -> Result<Trained<T>, Fail
     let (mut alphas, mut betas) = (vec![0.0; shape.word_count()], vec![0.0; first.beta().len()]);
     for sample in samples {
         let own = couplings(sample);
-        let turn = match law {
-            Law::RateAdapting => None,
+        let turn = match family {
+            HarmoniumFamily::RateAdapting => None,
             _ => {
                 align(&own, &reference, topics, &mut rotation, &mut scratch).map_err(refused)?;
                 Some(rotation.as_slice())

@@ -11,5 +11,5 @@ pub(crate) use self::{
     args::{FeatureArgs, FitModel, HarmoniumArgs, Method, TraceArgs},
     command::{BATCH, embed, fit, info},
     file::{AnyModel, from_file, is_harmonium},
-    learn::{Data, Law, Learned, Settings, Trained, learn, prepared, refused, wide},
+    learn::{Data, HarmoniumFamily, Learned, Settings, Trained, learn, prepare_counts, refused, wide},
 };

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// One epoch of contrastive divergence or one Langevin step.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Moment {
+pub(crate) struct TraceRecord {
     pub(crate) phase: &'static str,
     pub(crate) step: usize,
     /// Mean entry of `V = W Wᵀ`.
@@ -26,7 +26,7 @@ pub(crate) struct Moment {
 }
 
 /// Writes the traces of all chains.
-pub(crate) fn write(out: &mut dyn io::Write, chains: &[Vec<Moment>]) -> io::Result<()> {
+pub(crate) fn write(out: &mut dyn io::Write, chains: &[Vec<TraceRecord>]) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record([
         "chain",
@@ -74,8 +74,8 @@ impl Mixing {
 }
 
 /// Effective samples of all chains together, and split R-hat over them; nothing without Langevin steps.
-pub(crate) fn mixing(chains: &[Vec<Moment>]) -> Vec<Mixing> {
-    type Quantity = (&'static str, fn(&Moment) -> f64);
+pub(crate) fn mixing(chains: &[Vec<TraceRecord>]) -> Vec<Mixing> {
+    type Quantity = (&'static str, fn(&TraceRecord) -> f64);
     let quantities: [Quantity; 2] = [("mean of V", |m| m.mean_v), ("trace of V", |m| m.trace_v)];
     let of = |(name, value): Quantity| {
         let halves: Vec<Vec<f64>> = chains

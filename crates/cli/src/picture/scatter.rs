@@ -45,7 +45,7 @@ pub(crate) struct Scatter {
 struct Scale(u32);
 
 impl Scale {
-    fn of(self, pixels: f64) -> i32 {
+    fn pixels(self, pixels: f64) -> i32 {
         (pixels * f64::from(self.0)).round() as i32
     }
 }
@@ -80,12 +80,13 @@ impl Scatter {
 
     fn draw<B: DrawingBackend>(&self, area: DrawingArea<B, Shift>, scale: Scale) -> io::Result<()> {
         register();
-        let said = |error: DrawingAreaErrorKind<B::ErrorType>| io::Error::other(error.to_string());
-        area.fill(&WHITE).map_err(said)?;
-        let at = |[x, y]: [f64; 2]| (scale.of(x), scale.of(y));
-        let text = |size: f64| (FONT, f64::from(scale.of(size))).into_font().color(&INK);
+        let drawing_error = |error: DrawingAreaErrorKind<B::ErrorType>| io::Error::other(error.to_string());
+        area.fill(&WHITE).map_err(drawing_error)?;
+        let at = |[x, y]: [f64; 2]| (scale.pixels(x), scale.pixels(y));
+        let text = |size: f64| (FONT, f64::from(scale.pixels(size))).into_font().color(&INK);
         let beside = |size: f64| text(size).pos(Pos::new(HPos::Left, VPos::Center));
-        area.draw(&Text::new(shortened(&self.title, 60), at([30.0, 18.0]), text(20.0))).map_err(said)?;
+        area.draw(&Text::new(shortened(&self.title, 60), at([30.0, 18.0]), text(20.0)))
+            .map_err(drawing_error)?;
         // The plane: 640 pixels each way.
         let (left, top, side) = (30.0, 50.0, 640.0);
         let [across, up] = self.sides.map(|side| side.max(1) as f64);
@@ -95,30 +96,30 @@ impl Scatter {
             let (row, column) = ((cell / self.sides[0]) as f64, (cell % self.sides[0]) as f64);
             let corners = [[column, up - row], [column + 1.0, up - row - 1.0]].map(onto).map(at);
             let shade = INK.mix(0.45 * f64::from(height / highest));
-            area.draw(&Rectangle::new(corners, shade.filled())).map_err(said)?;
+            area.draw(&Rectangle::new(corners, shade.filled())).map_err(drawing_error)?;
         }
         let frame = [[0.0, up], [across, 0.0]].map(onto).map(at);
         let edge = INK.mix(0.35).stroke_width(scale.0);
-        area.draw(&Rectangle::new(frame, edge)).map_err(said)?;
+        area.draw(&Rectangle::new(frame, edge)).map_err(drawing_error)?;
         // In print as on the page, many documents are smaller marks.
         let radius = (95.0 / (self.points.len().max(1) as f64).sqrt()).clamp(1.8, 5.0);
         for &(place, label) in &self.points {
-            self.mark(&area, onto(place), label, radius, scale).map_err(said)?;
+            self.mark(&area, onto(place), label, radius, scale).map_err(drawing_error)?;
         }
         let entries = self.entries();
         for (line, &(label, documents)) in entries.iter().take(NAMED).enumerate() {
             let y = top + 14.0 + 24.0 * line as f64;
-            self.mark(&area, [left + side + 24.0, y], Some(label), 5.5, scale).map_err(said)?;
+            self.mark(&area, [left + side + 24.0, y], Some(label), 5.5, scale).map_err(drawing_error)?;
             let name = self.labels.get(label as usize).map_or("", String::as_str);
             let name = format!("{} ({})", shortened(name, 14), thousands(documents));
-            area.draw(&Text::new(name, at([left + side + 38.0, y]), beside(15.0))).map_err(said)?;
+            area.draw(&Text::new(name, at([left + side + 38.0, y]), beside(15.0))).map_err(drawing_error)?;
         }
         if entries.len() > NAMED {
             let y = top + 14.0 + 24.0 * NAMED as f64;
             let more = format!("and {} more", thousands(entries.len() - NAMED));
-            area.draw(&Text::new(more, at([left + side + 38.0, y]), beside(15.0))).map_err(said)?;
+            area.draw(&Text::new(more, at([left + side + 38.0, y]), beside(15.0))).map_err(drawing_error)?;
         }
-        area.present().map_err(said)
+        area.present().map_err(drawing_error)
     }
 
     /// A circle, a square, a triangle or a diamond of about the same area, edged in white.
@@ -135,7 +136,7 @@ impl Scatter {
             None => (UNLABELLED, 0),
         };
         let around = |offsets: &[(f64, f64)], r: f64| -> Vec<(i32, i32)> {
-            offsets.iter().map(|&(a, b)| (scale.of(x + a * r), scale.of(y + b * r))).collect()
+            offsets.iter().map(|&(a, b)| (scale.pixels(x + a * r), scale.pixels(y + b * r))).collect()
         };
         for (r, style) in [(radius + 0.8, WHITE.mix(0.9).filled()), (radius, colour.mix(0.9).filled())] {
             let corners: &[(f64, f64)] = match shape {
@@ -143,7 +144,7 @@ impl Scatter {
                 2 => &[(0.0, -1.4), (1.25, 0.8), (-1.25, 0.8)],
                 3 => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
                 _ => {
-                    area.draw(&Circle::new((scale.of(x), scale.of(y)), scale.of(r), style))?;
+                    area.draw(&Circle::new((scale.pixels(x), scale.pixels(y)), scale.pixels(r), style))?;
                     continue;
                 }
             };

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use countgrid_counts::{Bags, CsrBuf};
 use countgrid_em::{EmOptions, End, FitError, Outcome};
-use countgrid_gtm::{Emissions, Gtm, GtmError, Law, Learner, Options, Priors, Shape, Statistics};
+use countgrid_gtm::{EmissionModel, Emissions, Gtm, GtmError, Learner, Options, Priors, Shape, Statistics};
 use countgrid_math::AlignedVec;
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use super::{latent::Latent, name};
 use crate::{
     args::{Exposure, GridArgs},
     failure::Failure,
-    fit::{some_tokens, why},
+    fit::{check_tokens, end_reason},
     interrupt::Interrupt,
     model::Stored,
     report::{Report, Step},
@@ -33,12 +33,12 @@ const NEWTON_STEPS: usize = 3;
 pub(crate) struct Fitted<T> {
     pub(crate) map: Parameters<T>,
     pub(crate) emissions: Inference<T>,
-    pub(crate) ending: Ending,
+    pub(crate) summary: FitSummary,
 }
 
 /// How a fit ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Ending {
+pub(crate) struct FitSummary {
     pub(crate) iterations: usize,
     /// In nats.
     pub(crate) per_document: f64,
@@ -46,28 +46,28 @@ pub(crate) struct Ending {
     pub(crate) end: End,
 }
 
-impl Ending {
+impl FitSummary {
     /// Why it ended, in a word.
-    pub(crate) fn why(&self) -> &'static str {
-        why(self.end)
+    pub(crate) fn end_reason(&self) -> &'static str {
+        end_reason(self.end)
     }
 }
 
-/// Fits a map with the given law to bags of so many tokens.
+/// Fits a map with the given emission model to bags of so many tokens.
 pub(crate) fn fit<T: Stored>(
     bags: &CsrBuf<T>,
     tokens: f64,
-    law: Law,
+    emission_model: EmissionModel,
     latent: &Latent<T>,
     exposure: Exposure,
     args: &GridArgs,
     (report, interrupt): (&Report, &Interrupt),
 ) -> Result<Fitted<T>, Failure> {
-    some_tokens(tokens)?;
+    check_tokens(tokens)?;
     let bags = bags.as_view();
     let (basis, points) = (latent.functions()?, latent.points.len() / 2);
     let exposed = exposure == Exposure::Length;
-    let shape = Shape::new(law, points, 2, basis.columns(), bags.features())?.on(latent.space());
+    let shape = Shape::new(emission_model, points, 2, basis.columns(), bags.features())?.on(latent.space());
     let shape = if exposed { shape.general() } else { shape };
     let mut phi = vec![T::zero(); basis.columns() * points];
     basis.table(&latent.points, &mut phi)?;
@@ -79,20 +79,20 @@ pub(crate) fn fit<T: Stored>(
         "map",
         format_args!(
             "{}; {}, {}{}; seed {}",
-            name(law),
+            name(emission_model),
             latent.text(),
             latent.basis_text(),
             if exposed { ", exposure by length" } else { "" },
             args.seed
         ),
         json!({
-            "law": law.name(), "points": points, "latent": latent.to_json(), "exposure": exposure.name(),
+            "law": emission_model.name(), "points": points, "latent": latent.to_json(), "exposure": exposure.name(),
             "seed": args.seed,
         }),
     );
     let plan = EmOptions { iterations: args.iterations, tolerance: args.tolerance };
     let plan = plan.check().map_err(|error| Failure::new(error, "take a --tolerance such as 1e-5"))?;
-    map.begin(&bags, SPREAD)?;
+    map.initialise(&bags, SPREAD)?;
     let mut learner = Learner::allocate(map, Options { newton_steps: NEWTON_STEPS, ..Options::default() })?;
     let mut statistics = Statistics::allocate(shape)?;
     let progress = report.progress(args.iterations);
@@ -109,14 +109,14 @@ pub(crate) fn fit<T: Stored>(
                 share: done as f64 / args.iterations.max(1) as f64,
                 last: done == args.iterations,
             });
-            if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if interrupt.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
     drop(progress);
     let outcome = outcome.map_err(|error| match error {
         FitError::Model(error) => error.into(),
         error => Failure::new(error, "take --precision f64"),
     })?;
-    let ending = Ending {
+    let summary = FitSummary {
         iterations: outcome.iterations,
         per_document: -outcome.free_energy / bags.len() as f64,
         per_token: -outcome.free_energy / tokens,
@@ -126,16 +126,16 @@ pub(crate) fn fit<T: Stored>(
         "fitted",
         format_args!(
             "{} iterations ({}), log-likelihood {:.2} a document, {:.1} s",
-            ending.iterations,
-            ending.why(),
-            ending.per_document,
+            summary.iterations,
+            summary.end_reason(),
+            summary.per_document,
             report.seconds()
         ),
         json!({
-            "iterations": ending.iterations, "end": ending.why(), "bound_per_token": ending.per_token,
-            "log_likelihood_per_document": ending.per_document, "seconds": report.seconds(),
+            "iterations": summary.iterations, "end": summary.end_reason(), "bound_per_token": summary.per_token,
+            "log_likelihood_per_document": summary.per_document, "seconds": report.seconds(),
         }),
     );
     let (map, emissions) = learner.into_parts();
-    Ok(Fitted { map, emissions, ending })
+    Ok(Fitted { map, emissions, summary })
 }

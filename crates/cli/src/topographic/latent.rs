@@ -154,12 +154,12 @@ impl<T: Real> Latent<T> {
 }
 
 /// Two sides, or what is usual.
-fn pair(option: &str, sides: Option<&Sides>, usual: [usize; 2]) -> Result<[usize; 2], Failure> {
-    let Some(sides) = sides else { return Ok(usual) };
+fn pair(option: &str, sides: Option<&Sides>, defaults: [usize; 2]) -> Result<[usize; 2], Failure> {
+    let Some(sides) = sides else { return Ok(defaults) };
     let &[x, y] = sides.0.as_slice() else {
         return Err(Failure::new(
             format_args!("{option} {sides} has {} sides, a plane has two", sides.0.len()),
-            format_args!("take two sides, such as {option} {}x{}", usual[0], usual[1]),
+            format_args!("take two sides, such as {option} {}x{}", defaults[0], defaults[1]),
         ));
     };
     match x.checked_mul(y) {

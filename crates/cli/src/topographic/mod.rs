@@ -6,7 +6,7 @@ pub(crate) mod model;
 pub(crate) mod page;
 pub(crate) mod places;
 
-use countgrid_gtm::{GtmError, Inflation, Law};
+use countgrid_gtm::{EmissionModel, GtmError, Inflation};
 
 use crate::failure::Failure;
 
@@ -19,7 +19,7 @@ impl From<GtmError> for Failure {
                 "take a --width above 0, and of at most 1 on a torus, such as 0.5"
             }
             GtmError::NotFinite { table: "basis", .. } => "take fewer --points or another --basis",
-            GtmError::Law { what: "exposure" } => {
+            GtmError::EmissionModel { what: "exposure" } => {
                 "leave --exposure out, or take --model poisson-gtm, zip-gtm or zip-latent-gtm"
             }
             _ => "fit the model again; if that does not help, this is a bug worth a report",
@@ -28,14 +28,14 @@ impl From<GtmError> for Failure {
     }
 }
 
-/// The law as people call it.
-pub(crate) fn name(law: Law) -> &'static str {
-    match law {
-        Law::Zip(Inflation::Document) => "zero-inflated Poisson",
-        Law::Zip(Inflation::Latent) => "zero-inflated Poisson, inflation by place",
-        Law::Poisson => "Poisson",
-        Law::Bernoulli => "Bernoulli",
-        Law::Multinomial => "multinomial",
-        Law::Gaussian => "Gaussian",
+/// The display name of an emission model.
+pub(crate) fn name(emission_model: EmissionModel) -> &'static str {
+    match emission_model {
+        EmissionModel::Zip(Inflation::Document) => "zero-inflated Poisson",
+        EmissionModel::Zip(Inflation::Latent) => "zero-inflated Poisson, inflation by place",
+        EmissionModel::Poisson => "Poisson",
+        EmissionModel::Bernoulli => "Bernoulli",
+        EmissionModel::Multinomial => "multinomial",
+        EmissionModel::Gaussian => "Gaussian",
     }
 }

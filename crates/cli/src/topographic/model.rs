@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use countgrid_em::TablesExt;
-use countgrid_gtm::{Gtm, Law, Priors, Shape};
+use countgrid_gtm::{EmissionModel, Gtm, Priors, Shape};
 use countgrid_io::{ModelFile, NamedTable, TableData};
 use countgrid_math::Real;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub(crate) fn to_file<T: Stored>(about: &About, latent: &Latent<T>, map: &Parame
     about.write(KIND, &mut file);
     let shape = map.shape();
     let mut own = latent.to_json();
-    own["law"] = shape.law().name().into();
+    own["law"] = shape.emission_model().name().into();
     own["general"] = shape.is_general().into();
     file.metadata.insert("map".to_owned(), own.to_string());
     file
@@ -72,10 +72,10 @@ pub(crate) fn from_file(file: ModelFile, path: &Path) -> Result<AnyModel, Failur
 }
 
 fn read<T: Stored>(mut file: ModelFile) -> Result<Model<T>, String> {
-    let about = About::of(&file)?;
+    let about = About::from_file(&file)?;
     let own = json_of(&file, "map")?;
-    let law = own.get("law").and_then(Value::as_str).and_then(Law::from_name);
-    let law = law.ok_or("its text `map` names no law of counts")?;
+    let emission_model = own.get("law").and_then(Value::as_str).and_then(EmissionModel::from_name);
+    let emission_model = emission_model.ok_or("its text `map` names no law of counts")?;
     let general = own.get("general").and_then(Value::as_bool).unwrap_or(false);
     let mut take = |name: &str| {
         let place = file.tables.iter().position(|table| table.name == name);
@@ -90,8 +90,9 @@ fn read<T: Stored>(mut file: ModelFile) -> Result<Model<T>, String> {
     if latent.functions().map_err(refused)?.columns() != columns {
         return Err("its tables `centres` and `basis` do not go together".to_owned());
     }
-    let shape =
-        Shape::new(law, count, 2, columns, about.vocabulary.len()).map_err(refused)?.on(latent.space());
+    let shape = Shape::new(emission_model, count, 2, columns, about.vocabulary.len())
+        .map_err(refused)?
+        .on(latent.space());
     let shape = if general { shape.general() } else { shape };
     let mut map = Gtm::allocate(shape, &latent.points, &basis, Priors::default()).map_err(refused)?;
     for name in ["weight_precision", "inflation_prior", "mixing", "precision", "weights", "inflation"] {
@@ -110,7 +111,7 @@ fn read<T: Stored>(mut file: ModelFile) -> Result<Model<T>, String> {
 pub(crate) fn about<T: Real>(model: &Model<T>, precision: &str) -> Value {
     let (about, shape) = (&model.about, model.map.shape());
     json!({
-        "title": about.title, "model": KIND, "law": shape.law().name(), "precision": precision,
+        "title": about.title, "model": KIND, "law": shape.emission_model().name(), "precision": precision,
         "points": model.latent.text(), "basis": model.latent.basis_text(),
         "vocabulary": about.vocabulary.len(), "fit": about.fit,
     })

@@ -1,7 +1,7 @@
 //! A fitted map as a page.
 
 use countgrid_em::TablesExt;
-use countgrid_gtm::{GtmError, Inflation, Law, magnification_scratch_len};
+use countgrid_gtm::{EmissionModel, GtmError, Inflation, magnification_scratch_len};
 use countgrid_map::{Document, Page, Space, characteristic_words};
 use countgrid_math::{Real, exp, ln, sigmoid};
 
@@ -54,7 +54,7 @@ impl Drawn {
         }
         self.documents.push(Document {
             title: entry.title.clone(),
-            label: corpus.labels.of.get(number).copied().flatten(),
+            label: corpus.labels.by_document.get(number).copied().flatten(),
             snippet: entry.snippet.clone(),
             posterior: best,
             place: known.then(|| self.frame.place(place.mean).map(|x| x as f32)),
@@ -70,12 +70,13 @@ impl Drawn {
         facts: Vec<(String, String)>,
         most: usize,
     ) -> Result<Page, Failure> {
-        let bug = |error| Failure::new(format_args!("the page: {error}"), "this is a bug worth a report");
+        let internal_error =
+            |error| Failure::new(format_args!("the page: {error}"), "this is a bug worth a report");
         let pi = shares(latent, &fitted.map, self.frame)?;
         let words = characteristic_words(&pi, self.mass.len(), &corpus.vocabulary, Some(&self.mass), WORDS)
-            .map_err(bug)?;
+            .map_err(internal_error)?;
         if self.documents.len() > most {
-            self.documents = crate::command::map::thinned(self.documents, most);
+            self.documents = crate::command::map::subsample(self.documents, most);
         }
         Ok(Page {
             title: title.to_owned(),
@@ -116,20 +117,20 @@ fn shares<T: Stored>(latent: &Latent<T>, map: &Parameters<T>, frame: Frame) -> R
         let gamma = inflation.get(j * width..(j + 1) * width).unwrap_or_default();
         for (expected, phi) in row.iter_mut().zip(phi.chunks_exact(columns)) {
             let f = product(weights, phi);
-            *expected = match shape.law() {
-                Law::Zip(Inflation::Latent) => exp(f) * sigmoid(-product(gamma, phi)),
-                Law::Zip(Inflation::Document) => {
+            *expected = match shape.emission_model() {
+                EmissionModel::Zip(Inflation::Latent) => exp(f) * sigmoid(-product(gamma, phi)),
+                EmissionModel::Zip(Inflation::Document) => {
                     exp(f) * sigmoid(-gamma.first().map_or(0.0, |&gamma| gamma.to_f64()))
                 }
-                Law::Poisson => exp(f),
-                Law::Bernoulli => sigmoid(f),
-                Law::Multinomial => f,
-                Law::Gaussian => f.max(0.0),
+                EmissionModel::Poisson => exp(f),
+                EmissionModel::Bernoulli => sigmoid(f),
+                EmissionModel::Multinomial => f,
+                EmissionModel::Gaussian => f.max(0.0),
             };
         }
     }
     let planes = || expected.chunks_exact(cells);
-    if shape.law() == Law::Multinomial {
+    if shape.emission_model() == EmissionModel::Multinomial {
         let mut highest = vec![f64::NEG_INFINITY; cells];
         planes().for_each(|row| highest.iter_mut().zip(row).for_each(|(most, &f)| *most = most.max(f)));
         for row in expected.chunks_exact_mut(cells) {

@@ -89,7 +89,7 @@ pub(crate) fn separation(
     (space, neighbours, seed): (Space, usize, u64),
     report: &Report,
 ) -> Result<Option<Separation>, Failure> {
-    let label_of = |n: usize| labels.of.get(n).copied().flatten();
+    let label_of = |n: usize| labels.by_document.get(n).copied().flatten();
     let known = places.iter().enumerate().filter(|(_, place)| place.known());
     let mut labelled: Vec<(usize, [f64; 2])> =
         known.filter_map(|(n, place)| Some((label_of(n)? as usize, place.mean))).collect();
@@ -123,12 +123,12 @@ pub(crate) fn separation(
     let classes: Vec<usize> = labelled.iter().map(|&(label, _)| label).collect();
     let neighbours = neighbours.min(labelled.len() - 1);
     let (mut found, mut votes) = (vec![(0, 0.0); neighbours], vec![0; present.len()]);
-    let bug = |error| Failure::new(error, "this is a bug worth a report");
+    let internal_error = |error| Failure::new(error, "this is a bug worth a report");
     let separation = Separation {
         neighbours,
-        accuracy: leave_one_out(&points, axes, &classes, &mut found, &mut votes).map_err(bug)?,
+        accuracy: leave_one_out(&points, axes, &classes, &mut found, &mut votes).map_err(internal_error)?,
         silhouette: silhouette(&points, axes, &classes, &mut vec![0.0; present.len()], &mut votes)
-            .map_err(bug)?,
+            .map_err(internal_error)?,
     };
     report.event(
         "apart",

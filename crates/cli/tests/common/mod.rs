@@ -116,9 +116,9 @@ pub(crate) fn run(folder: &Path, args: &[&str]) -> Output {
 /// Standard output of a run that succeeds.
 pub(crate) fn stdout(folder: &Path, args: &[&str]) -> String {
     let output = run(folder, args);
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{args:?}: {said}{}", String::from_utf8_lossy(&output.stderr));
-    said
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{args:?}: {printed}{}", String::from_utf8_lossy(&output.stderr));
+    printed
 }
 
 /// Every file and folder below, with the contents of files.
@@ -144,11 +144,11 @@ pub(crate) fn table(csv: &str) -> Vec<BTreeMap<String, String>> {
 
 /// Share of documents whose label is that of most of their neighbours, each weighted by distance on the torus.
 pub(crate) fn separation(rows: &[BTreeMap<String, String>], extents: [i64; 2]) -> f64 {
-    let placed: Vec<_> = rows.iter().filter(|row| !row["x0"].is_empty()).collect();
+    let nonempty: Vec<_> = rows.iter().filter(|row| !row["x0"].is_empty()).collect();
     let at = |row: &BTreeMap<String, String>| -> [i64; 2] { ["x0", "x1"].map(|x| row[x].parse().unwrap()) };
-    let right = placed.iter().enumerate().filter(|&(number, row)| {
+    let right = nonempty.iter().enumerate().filter(|&(number, row)| {
         let mut votes: BTreeMap<&str, f64> = BTreeMap::new();
-        for (other, neighbour) in placed.iter().enumerate() {
+        for (other, neighbour) in nonempty.iter().enumerate() {
             let (a, b) = (at(row), at(neighbour));
             let squared: i64 = (0..2)
                 .map(|d| (a[d] - b[d]).rem_euclid(extents[d]))
@@ -161,5 +161,5 @@ pub(crate) fn separation(rows: &[BTreeMap<String, String>], extents: [i64; 2]) -
         }
         votes.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).is_some_and(|(label, _)| label == row["label"])
     });
-    right.count() as f64 / placed.len() as f64
+    right.count() as f64 / nonempty.len() as f64
 }

@@ -4,8 +4,8 @@ use countgrid::{
     counts::Dense,
     em::{Fit, Learn},
     grid::{
-        Cut, Grid, GridError, Grouping, Learner, LogHistograms, Options, Rule, Shape, Sources, Statistics,
-        Terms,
+        Grid, GridError, Grouping, Learner, LogHistograms, Options, PosteriorThreshold, Shape, Sources,
+        Statistics, Terms, UpdateRule,
     },
     math::Real,
     torus::{Torus, Windows},
@@ -113,19 +113,21 @@ pub fn fit<T: Real>(case: &Case) -> Result<(), Failure> {
 fn fit_of<T: Real, const D: usize>(case: &Case) -> Result<(), Failure> {
     let start = Start::<T, D>::read(case, "pi0")?;
     let tolerance = case.tolerance::<T>(SINGLE_FIT)?;
-    let rule = match case.word("rule") {
-        "" if case.kind() == "cg_fit" => Rule::Exact,
-        "exact" => Rule::Exact,
-        "" | "factored" => Rule::Factored,
-        rule => return Err(Failure(format!("inputs.rule: `{rule}` is neither exact nor factored"))),
+    let update_rule = match case.word("rule") {
+        "" if case.kind() == "cg_fit" => UpdateRule::Exact,
+        "exact" => UpdateRule::Exact,
+        "" | "factored" => UpdateRule::Factored,
+        update_rule => {
+            return Err(Failure(format!("inputs.rule: `{update_rule}` is neither exact nor factored")));
+        }
     };
     let mut learner = start.learner(Options {
         inner_passes: case.number("inner", 1.0) as usize,
-        rule,
+        update_rule,
         learn_prior: case.flag("learn_prior"),
         pseudocount: case.number("pseudocount", 0.0),
         // The vectors follow the smallest masses: a cell that is visited with 1e-12 of a bag moves there.
-        cut: Cut::Off,
+        posterior_threshold: PosteriorThreshold::Off,
         ..Options::default()
     })?;
     let bags = Dense::new(start.shape.features(), &start.counts)?;
@@ -170,7 +172,7 @@ pub fn mixture<T: Real>(case: &Case) -> Result<(), Failure> {
     let mut learner = start.learner(Options {
         learn_prior: case.flag("learn_weights"),
         pseudocount: case.number("pseudocount", 0.0),
-        cut: Cut::Off,
+        posterior_threshold: PosteriorThreshold::Off,
         ..Options::default()
     })?;
     let data = Dense::new(*features, &start.counts)?;
@@ -218,13 +220,13 @@ fn scores_of<T: Real, const D: usize>(case: &Case) -> Result<(), Failure> {
                 Some(grouping) => {
                     let model = Terms::new(&histograms, grouping);
                     let mut terms = vec![T::zero(); model.terms()];
-                    let sum = model.of(&data, t, &mut terms, &mut vec![T::zero(); model.scratch()])?;
+                    let sum = model.bag_terms(&data, t, &mut terms, &mut vec![T::zero(); model.scratch()])?;
                     (terms, sum)
                 }
                 None => {
                     let model = Sources::new(&grid, &histograms)?;
                     let mut terms = vec![T::zero(); model.terms()];
-                    let sum = model.of(&data, t, &mut terms, &mut vec![T::zero(); model.scratch()])?;
+                    let sum = model.bag_terms(&data, t, &mut terms, &mut vec![T::zero(); model.scratch()])?;
                     (terms, sum)
                 }
             };

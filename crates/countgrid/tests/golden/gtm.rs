@@ -5,8 +5,8 @@ use countgrid::{
     counts::{Dense, Zip},
     em::{Fit, Learn, Tables, TablesExt},
     gtm::{
-        Basis, Documents, Gtm, Inflation, Law, Learner, Options, Priors, Reals, Shape, Source, Statistics,
-        grid_points, half_plane_centres, principal_scores,
+        Basis, Documents, EmissionModel, Gtm, Inflation, Learner, Options, Priors, Reals, Shape, Source,
+        Statistics, grid_points, half_plane_centres, principal_scores,
     },
     math::{AlignedVec, Real, exp},
 };
@@ -85,10 +85,15 @@ struct Start<T> {
 
 impl<T: Real> Start<T> {
     /// `general`: the path for exposures and covariates, which each document has its own row of.
-    fn read(case: &Case, law: Law, counts: &str, general: bool) -> Result<Self, Failure> {
+    fn read(
+        case: &Case,
+        emission_model: EmissionModel,
+        counts: &str,
+        general: bool,
+    ) -> Result<Self, Failure> {
         let (points, basis, counts) = (case.input("X")?, case.input("Phi")?, case.input(counts)?);
         let ([points_count, columns], [documents, features]) = (matrix(&basis)?, matrix(&counts)?);
-        let mut shape = Shape::new(law, points_count, 2, columns, features)?;
+        let mut shape = Shape::new(emission_model, points_count, 2, columns, features)?;
         let covariates = case.input_or_none("G")?;
         if general {
             shape = match &covariates {
@@ -114,10 +119,10 @@ impl<T: Real> Start<T> {
         set("weights", "W")?;
         set("mixing", "alpha")?;
         set("weight_precision", "prec_w")?;
-        if law == Law::Gaussian {
+        if emission_model == EmissionModel::Gaussian {
             set("precision", "beta")?;
         }
-        if matches!(law, Law::Zip(_)) {
+        if matches!(emission_model, EmissionModel::Zip(_)) {
             set("inflation", "Gamma")?;
             if let (Some(b), Some(g)) = (case.input_or_none("prec_gamma")?, case.input_or_none("gamma_mean")?)
             {
@@ -152,8 +157,8 @@ impl<T: Real> Start<T> {
     }
 }
 
-/// Placed documents: responsibilities and joints, `[document][point]`, means `[document][axis]` and modes.
-struct Placed<T> {
+/// Posteriors of documents: responsibilities and joints, `[document][point]`, means `[document][axis]` and modes.
+struct Posteriors<T> {
     r: Vec<T>,
     joint: Vec<T>,
     mean: Vec<T>,
@@ -161,40 +166,45 @@ struct Placed<T> {
     log_likelihood: f64,
 }
 
-impl<T: Real> Placed<T> {
-    fn of<D: Source<T>>(learner: &Map<T>, documents: &D, count: usize) -> Result<Self, Failure> {
+impl<T: Real> Posteriors<T> {
+    fn new<D: Source<T>>(learner: &Map<T>, documents: &D, count: usize) -> Result<Self, Failure> {
         let (emissions, shape) = (learner.emissions(), *learner.map().shape());
         let mut scratch = vec![T::zero(); shape.posterior_scratch_len()];
-        let mut placed = Self { r: vec![], joint: vec![], mean: vec![], mode: vec![], log_likelihood: 0.0 };
+        let mut posteriors =
+            Self { r: vec![], joint: vec![], mean: vec![], mode: vec![], log_likelihood: 0.0 };
         for n in 0..count {
             let (mut q, mut x) = (vec![T::zero(); shape.points()], vec![T::zero(); shape.axes()]);
             emissions.log_joint(documents, n, &mut q, &mut scratch)?;
-            placed.joint.extend(&q);
-            placed.log_likelihood += emissions.posterior_of(documents, n, &mut q, &mut scratch)?.to_f64();
-            placed.r.extend(&q);
+            posteriors.joint.extend(&q);
+            posteriors.log_likelihood += emissions.posterior_of(documents, n, &mut q, &mut scratch)?.to_f64();
+            posteriors.r.extend(&q);
             emissions.mean(&q, &mut x)?;
-            placed.mean.extend(&x);
+            posteriors.mean.extend(&x);
             emissions.point(emissions.mode(&q), &mut x)?;
-            placed.mode.extend(&x);
+            posteriors.mode.extend(&x);
         }
-        Ok(placed)
+        Ok(posteriors)
     }
 }
 
 pub fn e_step<T: Real + countgrid::counts::Count>(case: &Case) -> Result<(), Failure> {
     let tolerance = case.tolerance::<T>(SINGLE_E_STEP)?;
-    let start = Start::<T>::read(case, Law::Zip(Inflation::Document), "T", true)?;
+    let start = Start::<T>::read(case, EmissionModel::Zip(Inflation::Document), "T", true)?;
     let documents = start.documents()?;
     let shape = *start.map.shape();
     let (points, features) = (shape.points(), shape.features());
     let learner = Map::<T>::allocate(start.map()?, Options::default())?;
-    let placed = Placed::of(&learner, &documents, start.documents)?;
+    let posteriors = Posteriors::new(&learner, &documents, start.documents)?;
     let mut statistics = Statistics::allocate(shape)?;
     let free_energy = learner.expectation(&documents, &mut statistics)?;
     let (map, table) = (learner.map(), |name| statistics.table(name).unwrap_or_default());
     let log_mixing = map.mixing().iter().map(|&a| countgrid::math::ln(a)).collect::<Vec<_>>();
-    let emission: Vec<T> =
-        placed.joint.iter().zip(log_mixing.iter().cycle()).map(|(&joint, &mixing)| joint - mixing).collect();
+    let emission: Vec<T> = posteriors
+        .joint
+        .iter()
+        .zip(log_mixing.iter().cycle())
+        .map(|(&joint, &mixing)| joint - mixing)
+        .collect();
     let [weights, basis, gamma, profiles] =
         ["weights", "basis", "inflation", "profiles"].map(|name| map.table(name).unwrap_or_default());
     let product = |w: &[T], table: &[T], width: usize, k: usize| {
@@ -210,8 +220,8 @@ pub fn e_step<T: Real + countgrid::counts::Count>(case: &Case) -> Result<(), Fai
     for n in 0..start.documents {
         for k in 0..points {
             for j in 0..features {
-                let law = Zip::from_ln_rate(eta(j, n), f(j, k))?.exposed(exposure(n))?;
-                z.push(law.inflated(start.counts[n * features + j]));
+                let emission_model = Zip::from_ln_rate(eta(j, n), f(j, k))?.with_exposure(exposure(n))?;
+                z.push(emission_model.inflated(start.counts[n * features + j]));
             }
         }
     }
@@ -234,10 +244,10 @@ pub fn e_step<T: Real + countgrid::counts::Count>(case: &Case) -> Result<(), Fai
     for name in case.expected_names() {
         match name {
             "log_emission" => case.check(name, &emission, tolerance)?,
-            "R" => case.check(name, &placed.r, tolerance)?,
+            "R" => case.check(name, &posteriors.r, tolerance)?,
             "log_likelihood" => {
                 case.check(name, &[-free_energy], tolerance)?;
-                case.check(name, &[placed.log_likelihood], tolerance)?;
+                case.check(name, &[posteriors.log_likelihood], tolerance)?;
             }
             "Z" => case.check(name, &z, tolerance)?,
             "A" => case.check(name, &transposed(a, points), tolerance)?,
@@ -246,8 +256,8 @@ pub fn e_step<T: Real + countgrid::counts::Count>(case: &Case) -> Result<(), Fai
             "grad_W" => case.check(name, &transposed(&of_weights, shape.columns()), tolerance)?,
             "grad_Gamma" => case.check(name, &transposed(&of_gamma, p), tolerance)?,
             "grad_alpha_unnormalised" => case.check(name, &of_mixing, tolerance)?,
-            "posterior_mean" => case.check(name, &placed.mean, tolerance)?,
-            "posterior_mode" => case.check(name, &placed.mode, tolerance)?,
+            "posterior_mean" => case.check(name, &posteriors.mean, tolerance)?,
+            "posterior_mode" => case.check(name, &posteriors.mode, tolerance)?,
             _ => return Err(Failure(format!("expected.{name}: no such result"))),
         }
     }
@@ -281,7 +291,7 @@ where
         log_likelihood.push(-free_energy);
         penalised.push(-free_energy - learner.penalty());
     }
-    let placed = Placed::of(&learner, documents, start.documents)?;
+    let posteriors = Posteriors::new(&learner, documents, start.documents)?;
     let table = |name| learner.map().table(name).unwrap_or_default();
     let turned = |name, columns: usize| transposed(table(name), columns);
     for name in case.expected_names() {
@@ -294,8 +304,8 @@ where
                 case.check(name, &turned("inflation", columns), tolerance)?;
             }
             "alpha" => case.check(name, table("mixing"), tolerance)?,
-            "R" => case.check(name, &placed.r, tolerance)?,
-            "posterior_mean" => case.check(name, &placed.mean, tolerance)?,
+            "R" => case.check(name, &posteriors.r, tolerance)?,
+            "posterior_mean" => case.check(name, &posteriors.mean, tolerance)?,
             "beta" => case.check(name, table("precision"), tolerance)?,
             _ => return Err(Failure(format!("expected.{name}: no such result"))),
         }
@@ -304,7 +314,7 @@ where
 }
 
 pub fn em<T: Real + countgrid::counts::Count>(case: &Case) -> Result<(), Failure> {
-    let law = Law::Zip(match case.word("inflation") {
+    let emission_model = EmissionModel::Zip(match case.word("inflation") {
         "latent" => Inflation::Latent,
         _ => Inflation::Document,
     });
@@ -312,7 +322,7 @@ pub fn em<T: Real + countgrid::counts::Count>(case: &Case) -> Result<(), Failure
     // Both paths, where there are two.
     for general in [true, false] {
         if general || covariates == 1 {
-            let start = Start::<T>::read(case, law, "T", general)?;
+            let start = Start::<T>::read(case, emission_model, "T", general)?;
             fit(case, &start, &start.documents()?, case.flag("update_alpha"))?;
         }
     }
@@ -321,10 +331,11 @@ pub fn em<T: Real + countgrid::counts::Count>(case: &Case) -> Result<(), Failure
 
 pub fn baselines<T: Real + countgrid::counts::Count>(case: &Case) -> Result<(), Failure> {
     for name in case.expected_names() {
-        let law = Law::from_name(name).ok_or_else(|| Failure(format!("expected.{name}: no such law")))?;
+        let emission_model =
+            EmissionModel::from_name(name).ok_or_else(|| Failure(format!("expected.{name}: no such law")))?;
         let case = case.within(name);
-        let run = |table: &str| Start::<T>::read(&case, law, table, false);
-        let outcome = if law == Law::Gaussian {
+        let run = |table: &str| Start::<T>::read(&case, emission_model, table, false);
+        let outcome = if emission_model == EmissionModel::Gaussian {
             let start = run("Y")?;
             fit(&case, &start, &Reals::new(start.features(), &start.counts)?, false)
         } else {
@@ -338,16 +349,16 @@ pub fn baselines<T: Real + countgrid::counts::Count>(case: &Case) -> Result<(), 
 
 pub fn start<T: Real + countgrid::counts::Count>(case: &Case) -> Result<(), Failure> {
     let tolerance = case.tolerance::<T>(SINGLE_FIT)?;
-    let mut start = Start::<T>::read(case, Law::Zip(Inflation::Document), "T", false)?;
+    let mut start = Start::<T>::read(case, EmissionModel::Zip(Inflation::Document), "T", false)?;
     let counts = start.counts.clone();
     let bags = Dense::new(start.features(), &counts)?;
     let spread = case.number("spread", 0.0);
     let scores = principal_scores(&Documents::<_, T>::new(&bags), 2)?;
-    start.map.begin(&bags, spread)?;
+    start.map.initialise(&bags, spread)?;
     let map = &start.map;
     let table = |name| map.table(name).unwrap_or_default();
     let (documents, points) = (start.documents, map.shape().points());
-    let r = map.laid_out(&scores, spread);
+    let r = map.initial_responsibilities(&scores, spread);
     // Places, and what their neighbours say.
     let planes = table("points");
     let place = |n: usize, axis: usize| -> f64 {
@@ -379,8 +390,8 @@ pub fn regression<T: Real + countgrid::counts::Count>(case: &Case) -> Result<(),
     let tolerance = case.tolerance::<T>(Tolerance { rel: 2e-3, abs: 2e-3 })?;
     let (t, g) = (case.input("t")?, case.input("G")?);
     let [documents, covariates] = matrix(&g)?;
-    let shape =
-        Shape::new(Law::Zip(Inflation::Document), 1, 1, 1, 1)?.with_profiles(documents, covariates)?;
+    let shape = Shape::new(EmissionModel::Zip(Inflation::Document), 1, 1, 1, 1)?
+        .with_profiles(documents, covariates)?;
     let none = Priors { weights: 0.0, constant: 0.0, inflation: 0.0, inflation_mean: 0.0 };
     let mut map = Gtm::allocate(shape, &[T::zero()], &[T::one()], none)?;
     map.set_profiles(&transposed(&cast::<T>(&g.data), covariates))?;

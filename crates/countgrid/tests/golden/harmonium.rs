@@ -4,7 +4,7 @@ use countgrid::{
     counts::Dense,
     em::TablesMutExt,
     harmonium::{
-        Chains, Couplings, Gradient, Guard, Harmonium, Noise, Prior, Rates, Shape, Sharing, Step, add_gram,
+        Chains, Gradient, Guard, Harmonium, IsingModel, Noise, Prior, Rates, Shape, Sharing, Step, add_gram,
         add_rotated, align, align_scratch_len, coupling_errors, empirical_bayes,
     },
     math::{Real, dot, sigmoid},
@@ -316,12 +316,12 @@ pub fn cftp<T: Real>(case: &Case) -> Result<(), Failure> {
     let mut run = Run::<T>::new(case)?;
     let words = run.shape.word_count();
     let u = case.input("U")?;
-    let couplings = Couplings::new(&run.model, vec![0.0; Couplings::<()>::len(words)])?;
+    let ising = IsingModel::new(&run.model, vec![0.0; IsingModel::<()>::len(words)])?;
     let (mut states, mut horizons) = (Vec::new(), Vec::new());
     for u in u.data.chunks_exact(u.shape[1] * words) {
         let mut state = vec![0_u8; words];
         let past = |time: usize, own: &mut [f64]| own.copy_from_slice(&u[time * words..(time + 1) * words]);
-        let draw = couplings.draw(past, u.len() / words, &mut state, &mut vec![0.0; 3 * words])?;
+        let draw = ising.draw(past, u.len() / words, &mut state, &mut vec![0.0; 3 * words])?;
         horizons.push(draw.sweeps as f64);
         states.extend(state.iter().map(|&x| f64::from(x)));
     }

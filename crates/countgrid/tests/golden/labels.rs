@@ -3,7 +3,7 @@
 use countgrid::{
     classify::{lowest, nearest, vote},
     counts::Dense,
-    grid::{Embedding, Grid, LabelSums, LogHistograms, Reading, Shape, label_scratch_len, label_sums_len},
+    grid::{Embedding, Grid, LabelSums, LogHistograms, Readout, Shape, label_scratch_len, label_sums_len},
     math::Real,
     scores::{Similarity, gram, spread_rows, spread_scratch_len},
     torus::{Torus, Windows},
@@ -119,7 +119,7 @@ impl<T: Real> Read<T> {
             }
             Ok(all)
         };
-        let (window, point) = (loo(Reading::Window)?, loo(Reading::Point)?);
+        let (window, point) = (loo(Readout::Window)?, loo(Readout::Point)?);
         Ok(Self { gamma: transpose_back(&planes, cells), window, point })
     }
 }

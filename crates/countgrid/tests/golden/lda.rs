@@ -130,7 +130,7 @@ pub fn scores<T: Real>(case: &Case) -> Result<(), Failure> {
     let fess = |grouping| -> Result<Vec<T>, Failure> {
         let model = Terms::new(&one, inference(case), grouping);
         let mut terms = vec![T::zero(); model.terms()];
-        model.of(&bags, 0, &mut terms, &mut vec![T::zero(); model.scratch()])?;
+        model.bag_terms(&bags, 0, &mut terms, &mut vec![T::zero(); model.scratch()])?;
         Ok(terms)
     };
     for name in case.expected_names() {

@@ -2,7 +2,7 @@
 
 use countgrid::{
     math::Real,
-    prefix::{scratch_len, spread_sums, window_sums},
+    prefix::{adjoint_window_sums, scratch_len, window_sums},
     torus::{Torus, Windows},
 };
 
@@ -41,7 +41,7 @@ fn sums_of<T: Real, const D: usize>(case: &Case) -> Result<(), Failure> {
     let mut sums = table.clone();
     window_sums(&windows, &table, &mut sums, &mut scratch)?;
     case.check("forward", &transpose_back(&sums, windows.torus().cells()), tolerance)?;
-    spread_sums(&windows, &table, &mut sums, &mut scratch)?;
+    adjoint_window_sums(&windows, &table, &mut sums, &mut scratch)?;
     case.check("adjoint", &transpose_back(&sums, windows.torus().cells()), tolerance)
 }
 

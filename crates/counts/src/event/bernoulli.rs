@@ -16,13 +16,13 @@ use super::{Estimate, Event, EventError, check_weight, is_count, some_sum, some_
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bernoulli<T> {
-    p: T,      // within [0, 1]
-    ln_yes: T, // ln p
-    ln_no: T,  // ln (1 - p)
+    p: T,              // within [0, 1]
+    ln_p: T,           // ln p
+    ln_one_minus_p: T, // ln (1 - p)
 }
 
 impl<T: Real> Bernoulli<T> {
-    /// A law that says yes with probability `p`.
+    /// A distribution that says yes with probability `p`.
     ///
     /// # Errors
     /// [`EventError::Parameter`] unless `p` is within `[0, 1]`.
@@ -30,9 +30,9 @@ impl<T: Real> Bernoulli<T> {
         if !(p >= T::zero() && p <= T::one()) {
             return Err(EventError::Parameter { name: "p" });
         }
-        Ok(Self { p, ln_yes: ln(p), ln_no: ln_1p(-p) })
+        Ok(Self { p, ln_p: ln(p), ln_one_minus_p: ln_1p(-p) })
     }
-    /// A law given its natural parameter `ln p - ln (1 - p)`; `±∞` are `p` = 0 and 1.
+    /// A distribution given its natural parameter `ln p - ln (1 - p)`; `±∞` are `p` = 0 and 1.
     ///
     /// # Errors
     /// [`EventError::Parameter`] if `logit` is not a number.
@@ -40,7 +40,7 @@ impl<T: Real> Bernoulli<T> {
         if logit.is_nan() {
             return Err(EventError::Parameter { name: "logit" });
         }
-        Ok(Self { p: sigmoid(logit), ln_yes: -softplus(-logit), ln_no: -softplus(logit) })
+        Ok(Self { p: sigmoid(logit), ln_p: -softplus(-logit), ln_one_minus_p: -softplus(logit) })
     }
     /// `p`, the mean. The variance is `p (1 - p)`.
     #[inline]
@@ -49,13 +49,13 @@ impl<T: Real> Bernoulli<T> {
     }
     /// `ln (1 - p)`.
     #[inline]
-    pub fn ln_no(&self) -> T {
-        self.ln_no
+    pub fn ln_one_minus_p(&self) -> T {
+        self.ln_one_minus_p
     }
     /// `ln p - ln (1 - p)`, the natural parameter.
     #[inline]
     pub fn logit(&self) -> T {
-        self.ln_yes - self.ln_no
+        self.ln_p - self.ln_one_minus_p
     }
 }
 
@@ -69,9 +69,9 @@ impl<T: Real> Event<T> for Bernoulli<T> {
     #[inline]
     fn ln_kernel(&self, t: T) -> T {
         if t == T::zero() {
-            self.ln_no
+            self.ln_one_minus_p
         } else if is_count(t) {
-            self.ln_yes
+            self.ln_p
         } else {
             -T::infinity()
         }

@@ -13,10 +13,10 @@ use super::{Estimate, Event, EventError, check_weight, some_sum, some_weight, su
 ///
 /// ```
 /// use countgrid_counts::{Estimate, Gaussian, Event};
-/// let mut law = Gaussian::new(0.0_f64, 1.0)?;
-/// law.maximize(&[2.0, 4.0, 10.0])?; // the moments of 1 and 3
-/// assert_eq!((law.mean(), law.precision()), (2.0, 1.0));
-/// assert_eq!(law.ln_kernel(3.0), -0.5);
+/// let mut event = Gaussian::new(0.0_f64, 1.0)?;
+/// event.maximize(&[2.0, 4.0, 10.0])?; // the moments of 1 and 3
+/// assert_eq!((event.mean(), event.precision()), (2.0, 1.0));
+/// assert_eq!(event.ln_kernel(3.0), -0.5);
 /// # Ok::<(), countgrid_counts::EventError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub struct Gaussian<T> {
 }
 
 impl<T: Real> Gaussian<T> {
-    /// A law with mean `μ` and precision `β`, the inverse of the variance.
+    /// A distribution with mean `μ` and precision `β`, the inverse of the variance.
     ///
     /// # Errors
     /// [`EventError::Parameter`] unless both are finite and `precision` is above zero.

@@ -21,13 +21,13 @@ impl<T: Real> Line<T> {
     }
 }
 
-/// A law whose kernel is a [`Line`], and what it tells about its natural parameter.
+/// A distribution whose kernel is a [`Line`], and what it tells about its natural parameter.
 ///
 /// ```
 /// use countgrid_counts::{Event, Linear, Zip};
-/// let law = Zip::new(0.5, 2.0)?;
+/// let event = Zip::new(0.5, 2.0)?;
 /// for t in [0.0_f64, 1.0, 7.0] {
-///     assert!((law.line().at(t) - law.ln_kernel(t)).abs() < 1e-14);
+///     assert!((event.line().at(t) - event.ln_kernel(t)).abs() < 1e-14);
 /// }
 /// # Ok::<(), countgrid_counts::EventError>(())
 /// ```
@@ -59,7 +59,7 @@ impl<T: Real> Linear for Zip<T> {
 
     fn line(&self) -> Line<T> {
         let zero = self.ln_zero();
-        Line { zero, step: self.ln_open() - self.rate() - zero, slope: self.ln_rate() }
+        Line { zero, step: self.ln_not_inflated() - self.rate() - zero, slope: self.ln_rate() }
     }
     /// `(1 - p) λ (1 - z λ e^-λ)` with `z` of [`Zip::inflated`], the variance of the score in `ln λ` at fixed `p`:
     /// the score is `t - λ` above 0 and `-(1 - z) λ` at 0, and `p(0) (1 - z) = (1 - p) e^-λ`.
@@ -73,7 +73,7 @@ impl<T: Real> Linear for Bernoulli<T> {
     type Scalar = T;
 
     fn line(&self) -> Line<T> {
-        Line { zero: self.ln_no(), step: self.logit(), slope: T::zero() }
+        Line { zero: self.ln_one_minus_p(), step: self.logit(), slope: T::zero() }
     }
     /// `p (1 - p)`.
     fn information(&self) -> T {

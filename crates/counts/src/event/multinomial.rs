@@ -14,14 +14,14 @@ use crate::Count;
 ///
 /// ```
 /// use countgrid_counts::{Bag, Bags, Estimate, Event, Multinomial};
-/// let mut law = Multinomial::new([0.5, 0.25, 0.25])?;
+/// let mut event = Multinomial::new([0.5, 0.25, 0.25])?;
 /// let bag = Bag::new(3, &[0, 2], &[1_u32, 2])?;
-/// assert!((law.ln_density(bag.entries(0)) - (3.0 / 32.0_f64).ln()).abs() < 1e-15);
+/// assert!((event.ln_density(bag.entries(0)) - (3.0 / 32.0_f64).ln()).abs() < 1e-15);
 ///
 /// let mut n = [0.0; 3];
-/// law.accumulate(bag.entries(0), 1.0, &mut n)?;
-/// law.maximize(&n)?;
-/// assert_eq!(law.ln_p()[1], f64::NEG_INFINITY);
+/// event.accumulate(bag.entries(0), 1.0, &mut n)?;
+/// event.maximize(&n)?;
+/// assert_eq!(event.ln_p()[1], f64::NEG_INFINITY);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +31,7 @@ pub struct Multinomial<T, S> {
 }
 
 impl<T: Real, S: AsRef<[T]>> Multinomial<T, S> {
-    /// A law given probabilities, `[feature]`, which are replaced by their logarithms in place.
+    /// A distribution given probabilities, `[feature]`, which are replaced by their logarithms in place.
     ///
     /// # Errors
     /// [`EventError::Parameter`] unless all are within `[0, 1]`; [`EventError::Total`] unless they add up to 1
@@ -44,7 +44,7 @@ impl<T: Real, S: AsRef<[T]>> Multinomial<T, S> {
         p.as_mut().iter_mut().for_each(|p| *p = ln(*p));
         Ok(Self { ln_p: p, scalar: PhantomData })
     }
-    /// A law given logarithms, `[feature]`, such as a constant table.
+    /// A distribution given logarithms, `[feature]`, such as a constant table.
     ///
     /// # Errors
     /// Those of [`Multinomial::new`]; [`EventError::Parameter`] also for a logarithm that is not a number.

@@ -24,7 +24,7 @@ pub struct Poisson<T> {
 }
 
 impl<T: Real> Poisson<T> {
-    /// A law with mean `rate`.
+    /// A distribution with mean `rate`.
     ///
     /// # Errors
     /// [`EventError::Parameter`] unless `rate` is finite and not negative.
@@ -34,7 +34,7 @@ impl<T: Real> Poisson<T> {
         }
         Ok(Self { rate, ln_rate: ln(rate) })
     }
-    /// A law given its natural parameter; `-∞` is the rate 0.
+    /// A distribution given its natural parameter; `-∞` is the rate 0.
     ///
     /// # Errors
     /// [`EventError::Parameter`] if `ln_rate` is not a number or the rate overflows.
@@ -45,12 +45,12 @@ impl<T: Real> Poisson<T> {
         }
         Ok(Self { rate, ln_rate })
     }
-    /// The law of counts collected `exposure` times as long (or over a document as many times longer):
+    /// The distribution of counts collected `exposure` times as long (or over a document as many times longer):
     /// rate `e λ`.
     ///
     /// # Errors
     /// [`EventError::Parameter`] unless `exposure` is finite and above zero and the rate does not overflow.
-    pub fn exposed(&self, exposure: T) -> Result<Self, EventError> {
+    pub fn with_exposure(&self, exposure: T) -> Result<Self, EventError> {
         let rate = self.rate * exposure;
         if !(exposure > T::zero() && is_count(rate) && exposure.is_finite()) {
             return Err(EventError::Parameter { name: "exposure" });
@@ -68,13 +68,13 @@ impl<T: Real> Poisson<T> {
         self.ln_rate
     }
 
-    /// [`Event::accumulate`] for a count collected under an exposure, of which `self` is the law for
+    /// [`Event::accumulate`] for a count collected under an exposure, of which `self` is the distribution for
     /// exposure 1.
     ///
     /// # Errors
     /// Those of [`Event::accumulate`]; [`EventError::Parameter`] unless `exposure` is finite and above zero.
     #[inline]
-    pub fn accumulate_exposed(
+    pub fn accumulate_with_exposure(
         &self,
         t: T,
         exposure: T,
@@ -118,7 +118,7 @@ impl<T: Real> Event<T> for Poisson<T> {
     }
     #[inline]
     fn accumulate(&self, t: T, weight: T, statistics: &mut [T]) -> Result<(), EventError> {
-        self.accumulate_exposed(t, T::one(), weight, statistics)
+        self.accumulate_with_exposure(t, T::one(), weight, statistics)
     }
 }
 

@@ -27,15 +27,15 @@ use super::{
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Zip<T> {
-    eta: T,     // not NaN
-    rate: T,    // finite, not negative
-    ln_rate: T, // its logarithm, also where the rate underflows
-    ln_zero: T, // ln p(0)
-    ln_open: T, // ln (1 - p)
+    eta: T,             // not NaN
+    rate: T,            // finite, not negative
+    ln_rate: T,         // its logarithm, also where the rate underflows
+    ln_zero: T,         // ln p(0)
+    ln_not_inflated: T, // ln (1 - p)
 }
 
 impl<T: Real> Zip<T> {
-    /// A law with inflation logit `η` and Poisson rate `λ`; `η = ±∞` are the probabilities 0 and 1.
+    /// A distribution with inflation logit `η` and Poisson rate `λ`; `η = ±∞` are the probabilities 0 and 1.
     ///
     /// # Errors
     /// [`EventError::Parameter`] if `eta` is not a number, or unless `rate` is finite and not negative.
@@ -45,7 +45,7 @@ impl<T: Real> Zip<T> {
         }
         Self::from_parts(eta, rate, ln(rate))
     }
-    /// A law given `η` and `ln λ`.
+    /// A distribution given `η` and `ln λ`.
     ///
     /// # Errors
     /// [`EventError::Parameter`] if one of them is not a number or the rate overflows.
@@ -60,13 +60,13 @@ impl<T: Real> Zip<T> {
         if eta.is_nan() {
             return Err(EventError::Parameter { name: "eta" });
         }
-        Ok(Self { eta, rate, ln_rate, ln_zero: Self::ln_zero_of(eta, rate), ln_open: -softplus(eta) })
+        Ok(Self { eta, rate, ln_rate, ln_zero: Self::ln_zero_of(eta, rate), ln_not_inflated: -softplus(eta) })
     }
-    /// The law of counts collected `exposure` times as long: rate `e λ`, the same inflation.
+    /// The distribution of counts collected `exposure` times as long: rate `e λ`, the same inflation.
     ///
     /// # Errors
     /// [`EventError::Parameter`] unless `exposure` is finite and above zero and the rate does not overflow.
-    pub fn exposed(&self, exposure: T) -> Result<Self, EventError> {
+    pub fn with_exposure(&self, exposure: T) -> Result<Self, EventError> {
         let rate = self.rate * exposure;
         if !(exposure > T::zero() && is_count(rate) && exposure.is_finite()) {
             return Err(EventError::Parameter { name: "exposure" });
@@ -89,8 +89,8 @@ impl<T: Real> Zip<T> {
     }
     /// `ln (1 - p)`.
     #[inline]
-    pub fn ln_open(&self) -> T {
-        self.ln_open
+    pub fn ln_not_inflated(&self) -> T {
+        self.ln_not_inflated
     }
     /// `η`, the logit of the inflation probability.
     #[inline]
@@ -121,13 +121,13 @@ impl<T: Real> Zip<T> {
         if t == T::zero() { sigmoid(self.eta + self.rate) } else { T::zero() }
     }
 
-    /// [`Event::accumulate`] for a count collected under an exposure, of which `self` is the law for
+    /// [`Event::accumulate`] for a count collected under an exposure, of which `self` is the distribution for
     /// exposure 1.
     ///
     /// # Errors
-    /// Those of [`Event::accumulate`] and [`Zip::exposed`].
+    /// Those of [`Event::accumulate`] and [`Zip::with_exposure`].
     #[inline]
-    pub fn accumulate_exposed(
+    pub fn accumulate_with_exposure(
         &self,
         t: T,
         exposure: T,
@@ -167,7 +167,7 @@ impl<T: Real> Event<T> for Zip<T> {
         if t == T::zero() {
             self.ln_zero
         } else if is_count(t) {
-            density(t * self.ln_rate - self.rate + self.ln_open)
+            density(t * self.ln_rate - self.rate + self.ln_not_inflated)
         } else {
             -T::infinity()
         }
@@ -178,7 +178,7 @@ impl<T: Real> Event<T> for Zip<T> {
     }
     #[inline]
     fn accumulate(&self, t: T, weight: T, statistics: &mut [T]) -> Result<(), EventError> {
-        self.accumulate_exposed(t, T::one(), weight, statistics)
+        self.accumulate_with_exposure(t, T::one(), weight, statistics)
     }
 }
 

@@ -6,7 +6,7 @@ use countgrid_math::{Kernel, Level, Real, dispatch};
 
 use super::{
     Source,
-    blocks::{Alike, Blocks, Lists, QUAD, kept, whole},
+    blocks::{Blocks, Lists, QUAD, UniformBlocks, from_index, whole},
 };
 use crate::parallel::{Rows, each};
 
@@ -30,7 +30,7 @@ impl<T: Real> Found<'_, T> {
     /// Adds blocks of every bag in every tile.
     pub(super) fn quads<B: Bags>(self, source: Source<'_, T, B>, sums: &mut [T]) {
         let (quads, size, mass) = (source.tiles.div_ceil(QUAD), source.size(), self.mass);
-        let blocks = Alike { blocks: self.blocks, size: QUAD * mass.len() };
+        let blocks = UniformBlocks { blocks: self.blocks, size: QUAD * mass.len() };
         let parts = (blocks, Rows::new(sums, QUAD * size));
         if self.spans.is_empty() {
             each(quads, parts, |_, (part, sums)| {
@@ -54,7 +54,7 @@ fn find_spans<T: Real, B: Bags>(source: Source<'_, T, B>, bags: usize, spans: &m
         let start = if source.first == 0 { 0 } else { before(owners, source.first) };
         let rest = owners.get(start..).unwrap_or_default();
         let end = start + before(rest.get(..bags).unwrap_or(rest), source.first + bags);
-        span.table.copy_from_slice(&[kept(start), kept(end)]);
+        span.table.copy_from_slice(&[from_index(start), from_index(end)]);
     });
 }
 
@@ -88,7 +88,7 @@ impl<T: Real, B: Bags> Kernel for AddListed<'_, T, B> {
     #[inline(always)]
     fn run(self) {
         let Blocks { scores, peaks, owners, .. } = self.blocks;
-        super::score::warm(self.sums, peaks.len());
+        super::score::prefetch_tile(self.sums, peaks.len());
         for ((e, &alive), &owner) in scores.chunks_exact(T::LANES).zip(&*peaks).zip(&*owners) {
             let bag = whole(owner);
             if alive > T::zero()
@@ -116,7 +116,7 @@ impl<T: Real, B: Bags> Kernel for AddDense<'_, T, B> {
         let Blocks { scores, peaks, .. } = self.blocks;
         let width = peaks.len() / self.mass.len().max(1);
         for (tile, sums) in self.sums.chunks_exact_mut(self.source.size()).enumerate() {
-            super::score::warm(sums, self.mass.len());
+            super::score::prefetch_tile(sums, self.mass.len());
             let blocks = scores.chunks_exact(width * T::LANES).zip(peaks.chunks_exact(width));
             for (bag, ((scores, alive), &mass)) in blocks.zip(self.mass).enumerate() {
                 if alive.get(tile).is_some_and(|&alive| alive > T::zero())

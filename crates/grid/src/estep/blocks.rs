@@ -38,16 +38,16 @@ pub(super) fn whole<T: Real>(x: T) -> usize {
 
 /// A whole number that the float type holds: up to `1 / u`.
 #[inline(always)]
-pub(super) fn kept<T: Real>(x: usize) -> T {
+pub(super) fn from_index<T: Real>(x: usize) -> T {
     T::from_f64(x as f64)
 }
 
 /// Scores of some blocks, then posteriors times the bag's mass.
 #[derive(Debug)]
 pub(super) struct Blocks<'a, T> {
-    pub(super) scores: &'a mut [T], // [block][lane]
+    pub(super) scores: &'a mut [T],        // [block][lane]
     pub(super) peaks: &'a mut [T], // [block], the largest score; later the mass, zero of a block without posterior
-    pub(super) tilts: &'a mut [T], // [block], Σ e (s - best)
+    pub(super) score_moments: &'a mut [T], // [block], Σ e (s - best)
     pub(super) owners: &'a mut [T], // [block], the bag; empty if every bag has a block in every tile
 }
 
@@ -62,7 +62,7 @@ impl<'a, T: Real> Blocks<'a, T> {
         Self {
             scores: take(rest, blocks * T::LANES),
             peaks: take(rest, blocks),
-            tilts: take(rest, blocks),
+            score_moments: take(rest, blocks),
             owners: take(rest, if owners { blocks } else { 0 }),
         }
     }
@@ -76,10 +76,10 @@ impl<'a, T: Real> Blocks<'a, T> {
     pub(super) fn split_at(self, blocks: usize) -> (Self, Self) {
         let blocks = blocks.min(self.len());
         let (scores, peaks) = (split(self.scores, blocks * T::LANES), split(self.peaks, blocks));
-        let (tilts, owners) = (split(self.tilts, blocks), split(self.owners, blocks));
+        let (score_moments, owners) = (split(self.score_moments, blocks), split(self.owners, blocks));
         (
-            Self { scores: scores.0, peaks: peaks.0, tilts: tilts.0, owners: owners.0 },
-            Self { scores: scores.1, peaks: peaks.1, tilts: tilts.1, owners: owners.1 },
+            Self { scores: scores.0, peaks: peaks.0, score_moments: score_moments.0, owners: owners.0 },
+            Self { scores: scores.1, peaks: peaks.1, score_moments: score_moments.1, owners: owners.1 },
         )
     }
 
@@ -90,7 +90,7 @@ impl<'a, T: Real> Blocks<'a, T> {
             && let (Some(to_peak), Some(to_owner)) = (self.peaks.get_mut(block), self.owners.get_mut(block))
         {
             to.iter_mut().zip(scores).for_each(|(to, &score)| *to = score);
-            (*to_peak, *to_owner) = (peak, kept(owner));
+            (*to_peak, *to_owner) = (peak, from_index(owner));
         }
     }
 
@@ -108,17 +108,22 @@ impl<'a, T: Real> Blocks<'a, T> {
 
     /// Exclusive access for a shorter time.
     pub(super) fn reborrow(&mut self) -> Blocks<'_, T> {
-        Blocks { scores: self.scores, peaks: self.peaks, tilts: self.tilts, owners: self.owners }
+        Blocks {
+            scores: self.scores,
+            peaks: self.peaks,
+            score_moments: self.score_moments,
+            owners: self.owners,
+        }
     }
 }
 
 /// Blocks whose items are equally many.
-pub(super) struct Alike<'a, T> {
+pub(super) struct UniformBlocks<'a, T> {
     pub(super) blocks: Blocks<'a, T>,
     pub(super) size: usize, // of an item; the last may have fewer
 }
 
-impl<T: Real> Split for Alike<'_, T> {
+impl<T: Real> Split for UniformBlocks<'_, T> {
     fn split(self, items: usize) -> (Self, Self) {
         let Self { blocks, size } = self;
         let (first, rest) = blocks.split_at(items.saturating_mul(size));
@@ -155,7 +160,7 @@ pub(super) fn starts_from_counts<T: Real>(counts: &mut [T]) -> usize {
     let mut next = 0;
     for count in counts {
         let blocks = whole(*count);
-        *count = kept(next);
+        *count = from_index(next);
         next += blocks;
     }
     next

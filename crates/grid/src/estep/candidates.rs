@@ -1,12 +1,12 @@
-//! Which blocks may hold a window within the cut of the bag's best: bounds tell, without scoring them.
+//! Which blocks may hold a window within the threshold of the bag's best: bounds tell, without scoring them.
 
 use countgrid_counts::Bags;
 use countgrid_math::{Kernel, Level, Real, dispatch};
 
 use super::{
-    Heat, Source,
-    blocks::{Blocks, kept, starts_from_counts, whole},
-    score::{peak, score, warm},
+    Source, Tempering,
+    blocks::{Blocks, from_index, starts_from_counts, whole},
+    score::{peak, prefetch_tile, score},
 };
 use crate::parallel::{Rows, each};
 
@@ -25,11 +25,11 @@ impl<T: Real> Candidates<'_, T> {
     ///
     /// A tile's bound is the score of the largest entry of each of its rows. Rounding never turns an order around,
     /// and both sums round in the same places, so no score exceeds the bound; and what the bound shows to be below
-    /// the cut of any score of the bag, is.
+    /// the threshold of any score of the bag, is.
     pub(super) fn find<B: Bags>(
         &mut self,
         source: Source<'_, T, B>,
-        heat: Heat<T>,
+        tempering: Tempering<T>,
         capacity: usize,
         starts: &mut [T],
     ) -> (usize, usize) {
@@ -55,8 +55,8 @@ impl<T: Real> Candidates<'_, T> {
         loop {
             let best = self.best.get(..fit).unwrap_or_default();
             each(tiles, (Rows::new(self.marks, bags), Rows::new(starts, 1)), |_, (marks, count)| {
-                let alive = dispatch(Survivors { marks: marks.table, best, heat });
-                count.table.fill(kept(alive));
+                let alive = dispatch(Survivors { marks: marks.table, best, tempering });
+                count.table.fill(from_index(alive));
             });
             let blocks = starts.iter().map(|&count| whole(count)).sum::<usize>();
             if blocks <= capacity {
@@ -80,7 +80,7 @@ impl<T: Real> Candidates<'_, T> {
         for (bag, &tile) in self.tops.iter().enumerate() {
             if let Some(next) = counts.get_mut(whole(tile)) {
                 if let Some(key) = sorted.get_mut(whole(*next)) {
-                    *key = kept(whole(tile) * self.stride + bag);
+                    *key = from_index(whole(tile) * self.stride + bag);
                 }
                 *next += T::one();
             }
@@ -122,7 +122,7 @@ impl<T: Real, B: Bags> Kernel for Bounds<'_, T, B> {
 impl<T: Real, B: Bags> Bounds<'_, T, B> {
     #[inline(always)]
     fn find<const N: usize>(self, tables: [&[T]; N]) {
-        tables.iter().for_each(|table| warm(table, self.bags));
+        tables.iter().for_each(|table| prefetch_tile(table, self.bags));
         for bag in 0..self.bags {
             let bounds = score(tables, self.source.entries(bag));
             let bounds = bounds.iter().flat_map(|bounds| bounds.as_ref());
@@ -153,7 +153,7 @@ impl<T: Real> Kernel for Tops<'_, T> {
         self.tops.fill(T::zero());
         self.best.fill(T::neg_infinity());
         for (tile, bounds) in self.bounds.chunks_exact(self.bags.max(1)).enumerate() {
-            let tile = kept::<T>(tile);
+            let tile = from_index::<T>(tile);
             let bounds = bounds.get(self.first..).unwrap_or_default();
             for ((top, best), &bound) in self.tops.iter_mut().zip(&mut *self.best).zip(bounds) {
                 let above = bound > *best;
@@ -193,7 +193,7 @@ impl<T: Real, B: Bags> Kernel for TopScores<'_, T, B> {
                 return;
             };
             let table = source.tile(tile);
-            warm(table, same);
+            prefetch_tile(table, same);
             for (row, &key) in rows.chunks_exact_mut(T::LANES).zip(keys) {
                 let [scores] = score::<T, _, 1>([table], source.entries(whole(key) - tile * bags));
                 row.copy_from_slice(scores.as_ref());
@@ -229,7 +229,7 @@ impl<T: Real> Kernel for BestOfTop<'_, T> {
 struct Survivors<'a, T> {
     marks: &'a mut [T], // [bag]
     best: &'a [T],      // [bag]
-    heat: Heat<T>,
+    tempering: Tempering<T>,
 }
 
 impl<T: Real> Kernel for Survivors<'_, T> {
@@ -240,7 +240,7 @@ impl<T: Real> Kernel for Survivors<'_, T> {
     fn run(self) -> usize {
         let mut alive = 0u32; // of fewer than 2^24 bags in f32; in f64 chunks are no longer in practice
         for (mark, &best) in self.marks.iter_mut().zip(self.best) {
-            let survives = self.heat.is_alive(*mark, best);
+            let survives = self.tempering.is_alive(*mark, best);
             *mark = if survives { *mark } else { T::neg_infinity() };
             alive += u32::from(survives);
         }
@@ -267,7 +267,7 @@ impl<T: Real, B: Bags> Kernel for ScoreMarked<'_, T, B> {
         let (lanes, mut bag) = (T::LANES, 0);
         let table = self.source.tile(self.tile);
         let Blocks { scores, peaks, owners, .. } = self.blocks;
-        warm(table, peaks.len());
+        prefetch_tile(table, peaks.len());
         let key_of = |bag| self.tile * self.marks.len() + bag;
         let mut top = self.tops.partition_point(|&key| whole(key) < key_of(0));
         for ((block, block_peak), owner) in scores.chunks_exact_mut(lanes).zip(peaks).zip(owners) {
@@ -278,7 +278,7 @@ impl<T: Real, B: Bags> Kernel for ScoreMarked<'_, T, B> {
                 top += 1;
             }
             let scores;
-            if self.tops.get(top) == Some(&kept(key_of(bag)))
+            if self.tops.get(top) == Some(&from_index(key_of(bag)))
                 && let Some(known) = T::rows(self.top_scores).get(top)
             {
                 scores = *known;
@@ -287,7 +287,7 @@ impl<T: Real, B: Bags> Kernel for ScoreMarked<'_, T, B> {
             }
             block.copy_from_slice(scores.as_ref());
             *block_peak = peak::<T>(scores);
-            *owner = kept(bag);
+            *owner = from_index(bag);
             bag += 1;
         }
     }

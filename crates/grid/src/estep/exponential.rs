@@ -3,8 +3,8 @@
 use countgrid_math::{Kernel, Level, Real, dispatch, exp, prefetch};
 
 use super::{
-    Heat,
-    blocks::{Alike, Blocks, Lists, QUAD, whole},
+    Tempering,
+    blocks::{Blocks, Lists, QUAD, UniformBlocks, whole},
     score::fold,
 };
 use crate::parallel::{Rows, each};
@@ -13,13 +13,18 @@ use crate::parallel::{Rows, each};
 pub(super) struct Sums<'a, T> {
     pub(super) best: &'a mut [T],
     pub(super) mass: &'a mut [T],
-    pub(super) tilt: &'a mut [T],
+    pub(super) score_moment: &'a mut [T],
 }
 
 impl<T: Real> Sums<'_, T> {
     /// Blocks in lists. Returns how many are alive.
-    pub(super) fn of_lists(&mut self, mut blocks: Blocks<'_, T>, starts: &[T], heat: Heat<T>) -> usize {
-        let Self { best, mass, tilt } = self;
+    pub(super) fn normalise_lists(
+        &mut self,
+        mut blocks: Blocks<'_, T>,
+        starts: &[T],
+        tempering: Tempering<T>,
+    ) -> usize {
+        let Self { best, mass, score_moment } = self;
         best.fill(T::neg_infinity());
         for (&peak, &owner) in blocks.peaks.iter().zip(&*blocks.owners) {
             if let Some(best) = best.get_mut(whole(owner)) {
@@ -28,17 +33,19 @@ impl<T: Real> Sums<'_, T> {
         }
         let best = &**best;
         each(starts.len(), Lists::new(blocks.reborrow(), starts), |_, part| {
-            dispatch(Listed { blocks: part.blocks, best, heat });
+            dispatch(Listed { blocks: part.blocks, best, tempering });
         });
         mass.fill(T::zero());
-        tilt.fill(T::zero());
+        score_moment.fill(T::zero());
         let mut alive = 0;
-        for ((&block_mass, &block_tilt), &owner) in
-            blocks.peaks.iter().zip(&*blocks.tilts).zip(&*blocks.owners)
+        for ((&block_mass, &block_moment), &owner) in
+            blocks.peaks.iter().zip(&*blocks.score_moments).zip(&*blocks.owners)
         {
-            if let (Some(mass), Some(tilt)) = (mass.get_mut(whole(owner)), tilt.get_mut(whole(owner))) {
+            if let (Some(mass), Some(score_moment)) =
+                (mass.get_mut(whole(owner)), score_moment.get_mut(whole(owner)))
+            {
                 *mass += block_mass;
-                *tilt += block_tilt;
+                *score_moment += block_moment;
                 alive += usize::from(block_mass > T::zero());
             }
         }
@@ -46,43 +53,58 @@ impl<T: Real> Sums<'_, T> {
     }
 
     /// Blocks of every bag in every tile. Returns how many are alive.
-    pub(super) fn of_quads(&mut self, mut blocks: Blocks<'_, T>, tiles: usize, heat: Heat<T>) -> usize {
+    pub(super) fn normalise_quads(
+        &mut self,
+        mut blocks: Blocks<'_, T>,
+        tiles: usize,
+        tempering: Tempering<T>,
+    ) -> usize {
         let (bags, larger) = (self.best.len(), |a, b| if b > a { b } else { a });
-        over_tiles(blocks.peaks, self.best, T::neg_infinity(), larger);
+        reduce_tiles(blocks.peaks, self.best, T::neg_infinity(), larger);
         let best = &*self.best;
-        each(tiles.div_ceil(QUAD), Alike { blocks: blocks.reborrow(), size: QUAD * bags }, |_, part| {
-            dispatch(Dense { blocks: part.blocks, best, heat });
-        });
-        over_tiles(blocks.peaks, self.mass, T::zero(), |sum, x| sum + x);
-        over_tiles(blocks.tilts, self.tilt, T::zero(), |sum, x| sum + x);
+        each(
+            tiles.div_ceil(QUAD),
+            UniformBlocks { blocks: blocks.reborrow(), size: QUAD * bags },
+            |_, part| {
+                dispatch(Dense { blocks: part.blocks, best, tempering });
+            },
+        );
+        reduce_tiles(blocks.peaks, self.mass, T::zero(), |sum, x| sum + x);
+        reduce_tiles(blocks.score_moments, self.score_moment, T::zero(), |sum, x| sum + x);
         dispatch(Alive(blocks.peaks))
     }
 }
 
 /// `exp(β (s - best))` of a block, its sum and `Σ e (s - best)`; zeros if no window is alive.
 #[inline(always)]
-fn exponential<T: Real>(scores: &mut [T], peak: &mut T, tilt: &mut T, best: T, heat: Heat<T>) {
-    if !heat.is_alive(*peak, best) {
-        (*peak, *tilt) = (T::zero(), T::zero());
+fn exponential<T: Real>(
+    scores: &mut [T],
+    peak: &mut T,
+    score_moment: &mut T,
+    best: T,
+    tempering: Tempering<T>,
+) {
+    if !tempering.is_alive(*peak, best) {
+        (*peak, *score_moment) = (T::zero(), T::zero());
         return;
     }
-    let (mut e, mut tilted) = (T::lanes(), T::lanes());
-    for ((e, tilted), &s) in e.as_mut().iter_mut().zip(tilted.as_mut()).zip(&*scores) {
+    let (mut e, mut moments) = (T::lanes(), T::lanes());
+    for ((e, moments), &s) in e.as_mut().iter_mut().zip(moments.as_mut()).zip(&*scores) {
         // Both before the choice: a loop without branches is a loop of vectors.
-        let (alive, below) = (heat.is_alive(s, best), s - best);
-        let power = exp(heat.beta * below);
+        let (alive, below) = (tempering.is_alive(s, best), s - best);
+        let power = exp(tempering.beta * below);
         *e = if alive { power } else { T::zero() };
-        *tilted = *e * if alive { below } else { T::zero() }; // padding is infinitely far below
+        *moments = *e * if alive { below } else { T::zero() }; // padding is infinitely far below
     }
     scores.copy_from_slice(e.as_ref());
-    (*peak, *tilt) = (fold::<T>(e, |a, b| a + b), fold::<T>(tilted, |a, b| a + b));
+    (*peak, *score_moment) = (fold::<T>(e, |a, b| a + b), fold::<T>(moments, |a, b| a + b));
 }
 
 /// Blocks with owners.
 struct Listed<'a, T> {
     blocks: Blocks<'a, T>,
     best: &'a [T], // [bag]
-    heat: Heat<T>,
+    tempering: Tempering<T>,
 }
 
 impl<T: Real> Kernel for Listed<'_, T> {
@@ -91,11 +113,11 @@ impl<T: Real> Kernel for Listed<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let Blocks { scores, peaks, tilts, owners } = self.blocks;
-        let blocks = scores.chunks_exact_mut(T::LANES).zip(peaks).zip(tilts).zip(&*owners);
-        for (((scores, peak), tilt), &owner) in blocks {
+        let Blocks { scores, peaks, score_moments, owners } = self.blocks;
+        let blocks = scores.chunks_exact_mut(T::LANES).zip(peaks).zip(score_moments).zip(&*owners);
+        for (((scores, peak), score_moment), &owner) in blocks {
             let best = self.best.get(whole(owner)).copied().unwrap_or(T::neg_infinity());
-            exponential(scores, peak, tilt, best, self.heat);
+            exponential(scores, peak, score_moment, best, self.tempering);
         }
     }
 }
@@ -104,7 +126,7 @@ impl<T: Real> Kernel for Listed<'_, T> {
 struct Dense<'a, T> {
     blocks: Blocks<'a, T>,
     best: &'a [T], // [bag]
-    heat: Heat<T>,
+    tempering: Tempering<T>,
 }
 
 impl<T: Real> Kernel for Dense<'_, T> {
@@ -116,24 +138,26 @@ impl<T: Real> Kernel for Dense<'_, T> {
         /// Bags from one that is worked on to the one that is fetched.
         const AHEAD: usize = 8;
         let width = (self.blocks.len() / self.best.len().max(1)).max(1);
-        let Blocks { scores, peaks, tilts, .. } = self.blocks;
-        let rows = peaks.chunks_exact_mut(width).zip(tilts.chunks_exact_mut(width));
+        let Blocks { scores, peaks, score_moments, .. } = self.blocks;
+        let rows = peaks.chunks_exact_mut(width).zip(score_moments.chunks_exact_mut(width));
         let mut rest = scores;
-        for ((peaks, tilts), &best) in rows.zip(self.best) {
+        for ((peaks, score_moments), &best) in rows.zip(self.best) {
             let Some((scores, others)) = rest.split_at_mut_checked(width * T::LANES) else { return };
             for block in 0..width {
                 prefetch(others, (AHEAD * width + block) * T::LANES);
             }
             rest = others;
-            for ((scores, peak), tilt) in scores.chunks_exact_mut(T::LANES).zip(peaks).zip(tilts) {
-                exponential(scores, peak, tilt, best, self.heat);
+            for ((scores, peak), score_moment) in
+                scores.chunks_exact_mut(T::LANES).zip(peaks).zip(score_moments)
+            {
+                exponential(scores, peak, score_moment, best, self.tempering);
             }
         }
     }
 }
 
 /// Joins for every bag a value of each of its blocks, in the order of tiles.
-fn over_tiles<T: Real>(values: &[T], totals: &mut [T], start: T, join: impl Fn(T, T) -> T + Sync) {
+fn reduce_tiles<T: Real>(values: &[T], totals: &mut [T], start: T, join: impl Fn(T, T) -> T + Sync) {
     /// Bags at a time.
     const STRIPE: usize = 256;
     let bags = totals.len();

@@ -1,6 +1,6 @@
 //! The E-step on a chunk of bags: score windows, normalise, add to the windows' counts.
 //!
-//! A block is a bag in a tile. Only blocks that hold a window within the cut of the bag's best have a posterior;
+//! A block is a bag in a tile. Only blocks that hold a window within the threshold of the bag's best have a posterior;
 //! leaving the others out changes no bit of any result. A chunk finds them in one of three ways:
 //!
 //! - while posteriors are flat it scores every block, and keeps them all ([`score`]);
@@ -23,53 +23,53 @@ use countgrid_math::{Real, dispatch, ln};
 
 use self::{
     accumulate::Found,
-    blocks::{Alike, Blocks, Lists, PADDING, QUAD, align, take, whole},
+    blocks::{Blocks, Lists, PADDING, QUAD, UniformBlocks, align, take, whole},
     candidates::Candidates,
     exponential::Sums,
-    running::{Groups, Room},
+    running::{Groups, Workspace},
     score::ScoreQuad,
 };
 use crate::{
-    Cut,
-    parallel::{Rows, each, together},
+    PosteriorThreshold,
+    parallel::{Rows, each, in_pool},
 };
 
 pub(crate) use self::score::peak;
 
 /// The exponent of an annealed posterior `q ∝ exp(β s)`, and below which score it is zero.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Heat<T> {
+pub(crate) struct Tempering<T> {
     beta: T,
-    cut: T, // in units of β s
+    threshold: T, // in units of β s
 }
 
-impl<T: Real> Heat<T> {
-    /// `β` in (0, 1]. What [`Cut::Rounding`] denies is at most `P exp(-cut) = u` of the evidence.
-    pub(crate) fn new(beta: T, cut: Cut, cells: usize) -> Self {
-        let cut = match cut {
-            Cut::Rounding => ln(T::from_f64(cells as f64)) - ln(T::UNIT_ROUNDOFF),
-            Cut::Nats(nats) => T::from_f64(nats),
-            Cut::Off => T::infinity(),
+impl<T: Real> Tempering<T> {
+    /// `β` in (0, 1]. What [`PosteriorThreshold::Rounding`] denies is at most `P exp(-threshold) = u` of the evidence.
+    pub(crate) fn new(beta: T, threshold: PosteriorThreshold, cells: usize) -> Self {
+        let threshold = match threshold {
+            PosteriorThreshold::Rounding => ln(T::from_f64(cells as f64)) - ln(T::UNIT_ROUNDOFF),
+            PosteriorThreshold::Nats(nats) => T::from_f64(nats),
+            PosteriorThreshold::Off => T::infinity(),
         };
         // Padding, at -inf, is never alive.
-        Self { beta, cut: if cut < T::max_value() { cut } else { T::max_value() } }
+        Self { beta, threshold: if threshold < T::max_value() { threshold } else { T::max_value() } }
     }
 
     /// In units of `β s`.
-    pub(crate) fn cut(&self) -> T {
-        self.cut
+    pub(crate) fn threshold(&self) -> T {
+        self.threshold
     }
 
     /// Whether a window of this score, or a tile of this bound, counts; never falls as the score rises.
     #[inline(always)]
     fn is_alive(&self, score: T, best: T) -> bool {
-        self.beta * (score - best) >= -self.cut
+        self.beta * (score - best) >= -self.threshold
     }
 }
 
 /// What normalising a bag's scores gave.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Placed<T> {
+pub(crate) struct BagPosterior<T> {
     /// `B_t` without the references: the log evidence when `β = 1`. In f64, for what is to be added to it.
     pub(crate) bound: f64,
     /// Entropy of the posterior.
@@ -129,9 +129,9 @@ const PROBE: usize = 64;
 /// How many blocks a bag has, as far as the chunks before tell. Decides in which way blocks are found and how a
 /// chunk is cut, so the speed, never a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Outlook(f32);
+pub(crate) struct SparsityEstimate(f32);
 
-impl Outlook {
+impl SparsityEstimate {
     /// Posteriors that are spread over the whole grid.
     pub(crate) const FLAT: Self = Self(f32::INFINITY);
     /// Posteriors of a fitted grid.
@@ -169,12 +169,12 @@ pub(crate) const fn scratch_len<T: Real>(tiles: usize, bags: usize) -> usize {
 #[derive(Debug)]
 pub(crate) struct Chunk<'a, T> {
     pub(crate) bags: usize,
-    heat: Heat<T>,
+    tempering: Tempering<T>,
     starts: Option<&'a [T]>, // [tile], a tile's first block; none if every bag has a block in every tile
     spans: &'a mut [T],      // [feature][2], room for the entries of each that belong to the chunk; or empty
     best: &'a mut [T],       // [bag]
     mass: &'a mut [T],       // [bag]
-    tilt: &'a mut [T],       // [bag]
+    score_moment: &'a mut [T], // [bag]
     blocks: Blocks<'a, T>,
 }
 
@@ -184,37 +184,37 @@ impl<'a, T: Real> Chunk<'a, T> {
     pub(crate) fn new<B: Bags>(
         source: Source<'_, T, B>,
         most: usize,
-        heat: Heat<T>,
+        tempering: Tempering<T>,
         prune: bool,
-        outlook: &mut Outlook,
+        sparsity: &mut SparsityEstimate,
         scratch: &'a mut [T],
     ) -> Self {
-        together(|| Self::scored(source, most, heat, prune, outlook, scratch))
+        in_pool(|| Self::score_chunk(source, most, tempering, prune, sparsity, scratch))
     }
 
     /// [`Chunk::new`] on a thread of the pool.
-    fn scored<B: Bags>(
+    fn score_chunk<B: Bags>(
         source: Source<'_, T, B>,
         most: usize,
-        heat: Heat<T>,
+        tempering: Tempering<T>,
         prune: bool,
-        outlook: &mut Outlook,
+        sparsity: &mut SparsityEstimate,
         scratch: &'a mut [T],
     ) -> Self {
         let tiles = source.tiles;
         let bounds = source.bounds;
-        let flat = bounds == 0 || outlook.is_flat(tiles);
+        let flat = bounds == 0 || sparsity.is_flat(tiles);
         // Where nothing is known, as on a grid that was refined from a coarse one, a few bags tell.
-        let most = if bounds > 0 && *outlook == Outlook::FLAT { most.min(PROBE) } else { most };
-        let (mut chunk, seen) = match (flat, prune && outlook.is_sharp(tiles, bounds)) {
-            (true, _) => Self::with_all(source, most, heat, scratch),
-            (false, true) => Self::with_candidates(source, most, heat, *outlook, scratch),
-            (false, false) => Self::with_running(source, most, heat, *outlook, scratch),
+        let most = if bounds > 0 && *sparsity == SparsityEstimate::FLAT { most.min(PROBE) } else { most };
+        let (mut chunk, seen) = match (flat, prune && sparsity.is_sharp(tiles, bounds)) {
+            (true, _) => Self::with_all(source, most, tempering, scratch),
+            (false, true) => Self::with_candidates(source, most, tempering, *sparsity, scratch),
+            (false, false) => Self::with_running(source, most, tempering, *sparsity, scratch),
         };
         let alive = chunk.normalise(tiles);
         // Bounds let about half as many tiles again pass as are alive.
         let seen = if flat { 1.5 * alive as f32 } else { seen as f32 };
-        *outlook = Outlook(seen / chunk.bags as f32);
+        *sparsity = SparsityEstimate(seen / chunk.bags as f32);
         if flat && 3 * alive <= chunk.blocks.len() {
             chunk.spans = &mut []; // by bag only what is alive is added
         }
@@ -238,7 +238,7 @@ impl<'a, T: Real> Chunk<'a, T> {
     fn with_all<B: Bags>(
         source: Source<'_, T, B>,
         most: usize,
-        heat: Heat<T>,
+        tempering: Tempering<T>,
         mut scratch: &'a mut [T],
     ) -> (Self, usize) {
         let (tiles, features) = (source.tiles, source.rows - 1);
@@ -251,52 +251,56 @@ impl<'a, T: Real> Chunk<'a, T> {
         let room = scratch.len().saturating_sub(PADDING * T::LANES);
         let bags = (room / (3 + tiles * Blocks::<T>::DENSE_SIZE).max(1)).min(most).max(1);
         let bags = most.div_ceil(most.div_ceil(bags).max(1)); // chunks of one size
-        let [best, mass, tilt] = [(); 3].map(|()| take(&mut scratch, bags));
+        let [best, mass, score_moment] = [(); 3].map(|()| take(&mut scratch, bags));
         align(&mut scratch);
         let mut blocks = Blocks::take(&mut scratch, tiles * bags, false);
-        let parts = Alike { blocks: blocks.reborrow(), size: QUAD * bags };
+        let parts = UniformBlocks { blocks: blocks.reborrow(), size: QUAD * bags };
         each(tiles.div_ceil(QUAD), parts, |quad, part| {
             dispatch(ScoreQuad { source, tile: quad * QUAD, bags, blocks: part.blocks });
         });
         let seen = blocks.len();
-        (Self { bags, heat, starts: None, spans, best, mass, tilt, blocks }, seen)
+        (Self { bags, tempering, starts: None, spans, best, mass, score_moment, blocks }, seen)
     }
 
     /// Bags in tiles whose bounds let them pass.
     fn with_candidates<B: Bags>(
         source: Source<'_, T, B>,
         most: usize,
-        heat: Heat<T>,
-        outlook: Outlook,
+        tempering: Tempering<T>,
+        sparsity: SparsityEstimate,
         mut scratch: &'a mut [T],
     ) -> (Self, usize) {
         let tiles = source.tiles;
         let starts = take(&mut scratch, tiles);
-        let (bag, blocks) = (bag_size::<T>(tiles), outlook.blocks() * Blocks::<T>::SIZE);
+        let (bag, blocks) = (bag_size::<T>(tiles), sparsity.blocks() * Blocks::<T>::SIZE);
         let stride = Self::fitting(scratch.len(), bag, blocks, tiles).min(most);
         align(&mut scratch);
         let top_scores = take(&mut scratch, stride * T::LANES);
-        let [tops, best, mass, tilt] = [(); 4].map(|()| take(&mut scratch, stride));
+        let [tops, best, mass, score_moment] = [(); 4].map(|()| take(&mut scratch, stride));
         let marks = take(&mut scratch, stride * tiles);
         align(&mut scratch);
         let mut candidates = Candidates { marks, stride, tops, best: &mut *best, top_scores };
         let capacity = (scratch.len() / Blocks::<T>::SIZE).min(Self::exact());
-        let (bags, blocks) = candidates.find(source, heat, capacity, starts);
+        let (bags, blocks) = candidates.find(source, tempering, capacity, starts);
         let mut blocks = Blocks::take(&mut scratch, blocks, true);
         each(tiles, Lists::new(blocks.reborrow(), starts), |tile, part| {
             candidates.score(source, tile, part.blocks);
         });
-        let [best, mass, tilt] = [best, mass, tilt].map(|sums| sums.get_mut(..bags).unwrap_or_default());
+        let [best, mass, score_moment] =
+            [best, mass, score_moment].map(|sums| sums.get_mut(..bags).unwrap_or_default());
         let seen = blocks.len();
-        (Self { bags, heat, starts: Some(starts), spans: &mut [], best, mass, tilt, blocks }, seen)
+        (
+            Self { bags, tempering, starts: Some(starts), spans: &mut [], best, mass, score_moment, blocks },
+            seen,
+        )
     }
 
-    /// Bags in tiles that are within the cut of the best score.
+    /// Bags in tiles that are within the threshold of the best score.
     fn with_running<B: Bags>(
         source: Source<'_, T, B>,
         most: usize,
-        heat: Heat<T>,
-        outlook: Outlook,
+        tempering: Tempering<T>,
+        sparsity: SparsityEstimate,
         mut scratch: &'a mut [T],
     ) -> (Self, usize) {
         let tiles = source.tiles;
@@ -306,72 +310,77 @@ impl<'a, T: Real> Chunk<'a, T> {
         let used = take(&mut scratch, groups.count);
         // Every group's first tiles let more pass than its last.
         let bag = groups.count * (1 + Blocks::<T>::SIZE) + 2;
-        let blocks = groups.count * outlook.blocks() * Blocks::<T>::SIZE;
+        let blocks = groups.count * sparsity.blocks() * Blocks::<T>::SIZE;
         let stride = Self::fitting(scratch.len(), bag, blocks, groups.slots()).min(most);
         let best = take(&mut scratch, groups.count * stride);
-        let [mass, tilt] = [(); 2].map(|()| take(&mut scratch, stride));
+        let [mass, score_moment] = [(); 2].map(|()| take(&mut scratch, stride));
         align(&mut scratch);
         let spare = Blocks::take(&mut scratch, groups.count * stride, true);
         align(&mut scratch);
         let capacity = (scratch.len() / Blocks::<T>::SIZE).min(Self::exact()) / groups.count.max(1);
         let blocks = Blocks::take(&mut scratch, capacity * groups.count, true);
-        let mut room = Room { best, used, spare, blocks };
-        let (bags, kept, seen) = room.score(source, heat, groups, starts);
-        let Room { best, blocks, .. } = room;
+        let mut room = Workspace { best, used, spare, blocks };
+        let (bags, kept, seen) = room.score(source, tempering, groups, starts);
+        let Workspace { best, blocks, .. } = room;
         let (blocks, _) = blocks.split_at(kept);
-        let [best, mass, tilt] = [best, mass, tilt].map(|sums| sums.get_mut(..bags).unwrap_or_default());
-        (Self { bags, heat, starts: Some(starts), spans: &mut [], best, mass, tilt, blocks }, seen)
+        let [best, mass, score_moment] =
+            [best, mass, score_moment].map(|sums| sums.get_mut(..bags).unwrap_or_default());
+        (
+            Self { bags, tempering, starts: Some(starts), spans: &mut [], best, mass, score_moment, blocks },
+            seen,
+        )
     }
 
     /// From scores to posteriors. Returns how many blocks have one.
     fn normalise(&mut self, tiles: usize) -> usize {
-        let Self { heat, starts, best, mass, tilt, blocks, .. } = self;
-        let mut sums = Sums { best, mass, tilt };
+        let Self { tempering, starts, best, mass, score_moment, blocks, .. } = self;
+        let mut sums = Sums { best, mass, score_moment };
         match starts {
-            Some(starts) => sums.of_lists(blocks.reborrow(), starts, *heat),
-            None => sums.of_quads(blocks.reborrow(), tiles, *heat),
+            Some(starts) => sums.normalise_lists(blocks.reborrow(), starts, *tempering),
+            None => sums.normalise_quads(blocks.reborrow(), tiles, *tempering),
         }
     }
 
     /// What normalising gave for a bag. `None` if its counts overflow the float type.
-    pub(crate) fn placed(&self, bag: usize) -> Option<Placed<T>> {
-        let (&best, &mass, &tilt) = (self.best.get(bag)?, self.mass.get(bag)?, self.tilt.get(bag)?);
+    pub(crate) fn bag_posterior(&self, bag: usize) -> Option<BagPosterior<T>> {
+        let (&best, &mass, &score_moment) =
+            (self.best.get(bag)?, self.mass.get(bag)?, self.score_moment.get(bag)?);
         if !best.is_finite() {
             return None;
         }
-        // Both sums are over exp(β (s - best)); the tilt has (s - best) in every term.
-        let (mean, beta) = (tilt / mass, self.heat.beta);
+        // Both sums are over exp(β (s - best)); the score moment has (s - best) in every term.
+        let (mean, beta) = (score_moment / mass, self.tempering.beta);
         let entropy = ln(mass) - beta * mean;
         let entropy = if entropy > T::zero() { entropy } else { T::zero() };
         // At β = 1 the means cancel: the bound is the log evidence.
         let bound = if beta == T::one() { best + ln(mass) } else { best + mean + entropy };
-        Some(Placed { bound: bound.to_f64(), entropy, mass })
+        Some(BagPosterior { bound: bound.to_f64(), entropy, mass })
     }
 
-    /// Calls `visit(bag, placed, tally)` for one bag after the other, in order, until it says no. Several at a time are
-    /// looked up before, on as many threads as there are.
+    /// Calls `visit(bag, bag_posterior, tally)` for one bag after the other, in order, until it says no. Several at a
+    /// time are looked up before, on as many threads as there are.
     ///
     /// # Errors
     /// The first bag whose counts overflow the float type, or to which `visit` said no.
-    pub(crate) fn each_placed<B: Bags>(
+    pub(crate) fn for_each_bag_posterior<B: Bags>(
         &self,
         source: Source<'_, T, B>,
-        mut visit: impl FnMut(usize, Placed<T>, [f64; 2]) -> bool + Send,
+        mut visit: impl FnMut(usize, BagPosterior<T>, [f64; 2]) -> bool + Send,
     ) -> Result<(), usize> {
         const LOT: usize = if cfg!(feature = "rayon") { 512 } else { 1 };
         const PART: usize = 32;
         let mut lot = [(None, [0.0; 2]); LOT];
-        together(|| {
+        in_pool(|| {
             for first in (0..self.bags).step_by(LOT) {
                 let bags = LOT.min(self.bags - first);
                 let parts = Rows::new(lot.get_mut(..bags).unwrap_or_default(), PART);
                 each(bags.div_ceil(PART), parts, |part, rows| {
                     for (found, bag) in rows.table.iter_mut().zip(first + part * PART..) {
-                        *found = (self.placed(bag), source.tally(bag));
+                        *found = (self.bag_posterior(bag), source.tally(bag));
                     }
                 });
-                for (&(placed, tally), bag) in lot.iter().zip(first..first + bags) {
-                    if !placed.is_some_and(|placed| visit(bag, placed, tally)) {
+                for (&(bag_posterior, tally), bag) in lot.iter().zip(first..first + bags) {
+                    if !bag_posterior.is_some_and(|bag_posterior| visit(bag, bag_posterior, tally)) {
                         return Err(bag);
                     }
                 }
@@ -381,7 +390,12 @@ impl<'a, T: Real> Chunk<'a, T> {
     }
 
     /// A bag's posterior in a tile, times the mass by which to divide it, unless it is zero there altogether.
-    pub(crate) fn alive(&self, tile: usize, bag: usize, placed: &Placed<T>) -> Option<(&[T], T)> {
+    pub(crate) fn alive(
+        &self,
+        tile: usize,
+        bag: usize,
+        bag_posterior: &BagPosterior<T>,
+    ) -> Option<(&[T], T)> {
         let block = match self.starts {
             Some(starts) => {
                 let start = whole(*starts.get(tile)?);
@@ -398,7 +412,7 @@ impl<'a, T: Real> Chunk<'a, T> {
         let alive = *self.blocks.peaks.get(block)? > T::zero();
         alive
             .then(|| self.blocks.scores.get(block * T::LANES..(block + 1) * T::LANES))?
-            .map(|q| (q, placed.mass))
+            .map(|q| (q, bag_posterior.mass))
     }
 
     /// `F_kz += q_tk c_tz` and `m_k += q_tk`.
@@ -438,36 +452,36 @@ mod tests {
         let counts: Vec<u8> = (0..cells * cells).map(|i| 9 * u8::from(i / cells == i % cells)).collect();
         let bags = Dense::new(cells, &counts).unwrap();
 
-        let heat = Heat::new(1.0, Cut::Rounding, cells);
+        let tempering = Tempering::new(1.0, PosteriorThreshold::Rounding, cells);
         for prune in [true, false] {
-            let mut outlook = Outlook::SHARP;
+            let mut sparsity = SparsityEstimate::SHARP;
             let source = histograms.source(&bags, 0);
-            let chunk = Chunk::new(source, cells, heat, prune, &mut outlook, &mut scratch);
+            let chunk = Chunk::new(source, cells, tempering, prune, &mut sparsity, &mut scratch);
             assert!(chunk.bags == cells || !prune, "room for all");
             assert_eq!(chunk.blocks.len(), chunk.bags); // one tile each
-            assert!(outlook.is_sharp(tiles, 1) || !prune);
+            assert!(sparsity.is_sharp(tiles, 1) || !prune);
             for bag in 0..chunk.bags {
-                let placed = chunk.placed(bag).unwrap();
+                let bag_posterior = chunk.bag_posterior(bag).unwrap();
                 for tile in 0..tiles {
-                    assert_eq!(chunk.alive(tile, bag, &placed).is_some(), tile == bag / 16);
+                    assert_eq!(chunk.alive(tile, bag, &bag_posterior).is_some(), tile == bag / 16);
                 }
             }
         }
 
-        let mut outlook = Outlook::FLAT;
+        let mut sparsity = SparsityEstimate::FLAT;
         let source = histograms.source(&bags, 0);
-        let chunk = Chunk::new(source, cells, heat, true, &mut outlook, &mut scratch);
+        let chunk = Chunk::new(source, cells, tempering, true, &mut sparsity, &mut scratch);
         assert_eq!(chunk.blocks.len(), tiles * chunk.bags); // all of them
-        assert!(outlook.is_sharp(tiles, 1)); // and has learned better
+        assert!(sparsity.is_sharp(tiles, 1)); // and has learned better
         for bag in 0..chunk.bags {
-            let placed = chunk.placed(bag).unwrap();
+            let bag_posterior = chunk.bag_posterior(bag).unwrap();
             for tile in 0..tiles {
-                assert_eq!(chunk.alive(tile, bag, &placed).is_some(), tile == bag / 16);
+                assert_eq!(chunk.alive(tile, bag, &bag_posterior).is_some(), tile == bag / 16);
             }
         }
     }
 
-    /// Scratch for one bag, an outlook on sharp posteriors, and a bag that is alive everywhere.
+    /// Scratch for one bag, an sparsity estimate on sharp posteriors, and a bag that is alive everywhere.
     #[test]
     fn a_flat_bag_has_room_where_sharp_ones_were_expected() {
         for cells in [64, 80, 160, 1600] {
@@ -477,12 +491,12 @@ mod tests {
             let packed = vec![0.0; shape.histograms_len::<f32>()];
             let histograms = LogHistograms::pack(&grid, packed, &mut scratch).unwrap();
             let bags = Dense::new(2, &[1u8; 100]).unwrap();
-            let heat = Heat::new(1.0, Cut::Rounding, cells);
+            let tempering = Tempering::new(1.0, PosteriorThreshold::Rounding, cells);
             for chunk in [1, 2, 3, 40] {
                 let mut scratch = vec![0.0; shape.posterior_scratch_len::<f32>(chunk)];
                 for prune in [true, false] {
-                    let (mut outlook, source) = (Outlook::SHARP, histograms.source(&bags, 0));
-                    let chunk = Chunk::new(source, 50, heat, prune, &mut outlook, &mut scratch);
+                    let (mut sparsity, source) = (SparsityEstimate::SHARP, histograms.source(&bags, 0));
+                    let chunk = Chunk::new(source, 50, tempering, prune, &mut sparsity, &mut scratch);
                     assert_eq!(chunk.blocks.len(), chunk.bags * cells / 16);
                 }
             }

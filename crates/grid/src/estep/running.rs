@@ -1,12 +1,12 @@
-//! Scores of all windows, of which only those stay that are within the cut of the best one so far.
+//! Scores of all windows, of which only those stay that are within the threshold of the best one so far.
 
 use countgrid_counts::Bags;
 use countgrid_math::{Kernel, Level, Real, dispatch};
 
 use super::{
-    Heat, Source,
-    blocks::{Alike, Blocks, kept, starts_from_counts, whole},
-    score::{peak, score, warm},
+    Source, Tempering,
+    blocks::{Blocks, UniformBlocks, from_index, starts_from_counts, whole},
+    score::{peak, prefetch_tile, score},
 };
 use crate::parallel::{Rows, each, shares};
 
@@ -37,20 +37,20 @@ impl Groups {
 }
 
 /// Room for a chunk.
-pub(super) struct Room<'a, T> {
+pub(super) struct Workspace<'a, T> {
     pub(super) best: &'a mut [T], // [group][bag]; the first row becomes the best scores
     pub(super) used: &'a mut [T], // [group]
     pub(super) spare: Blocks<'a, T>, // [group][bag]
     pub(super) blocks: Blocks<'a, T>, // equally many of each group
 }
 
-impl<T: Real> Room<'_, T> {
+impl<T: Real> Workspace<'_, T> {
     /// Scores the bags, or fewer if the blocks that stay have no room. Returns bags, blocks, and how many blocks had
     /// to have room; `starts` `[tile]` becomes the first block of every tile.
     pub(super) fn score<B: Bags>(
         &mut self,
         source: Source<'_, T, B>,
-        heat: Heat<T>,
+        tempering: Tempering<T>,
         groups: Groups,
         starts: &mut [T],
     ) -> (usize, usize, usize) {
@@ -60,8 +60,8 @@ impl<T: Real> Room<'_, T> {
         loop {
             self.best.fill(T::neg_infinity());
             let blocks = (
-                Alike { blocks: self.blocks.reborrow(), size: capacity },
-                Alike { blocks: self.spare.reborrow(), size: stride },
+                UniformBlocks { blocks: self.blocks.reborrow(), size: capacity },
+                UniformBlocks { blocks: self.spare.reborrow(), size: stride },
             );
             let rows = (
                 Rows::new(&mut *self.best, stride),
@@ -72,8 +72,8 @@ impl<T: Real> Room<'_, T> {
                 let (tile, counts) = (group * groups.tiles, counts.table);
                 let best = best.table.get_mut(..bags).unwrap_or_default();
                 let (blocks, spare) = (blocks.blocks, spare.blocks);
-                let found = dispatch(ScoreRunning { source, tile, heat, best, counts, spare, blocks });
-                used.table.fill(kept(found));
+                let found = dispatch(ScoreRunning { source, tile, tempering, best, counts, spare, blocks });
+                used.table.fill(from_index(found));
             });
             if self.used.iter().all(|&used| whole(used) <= capacity) {
                 break;
@@ -86,12 +86,12 @@ impl<T: Real> Room<'_, T> {
             }
         }
         let seen = self.used.iter().map(|&used| whole(used)).max().unwrap_or(0) * groups.count;
-        self.compact(heat, groups, capacity, starts);
+        self.compact(tempering, groups, capacity, starts);
         (bags, starts_from_counts(starts), seen)
     }
 
-    /// Moves blocks to the front, without those that a later score has put below the cut.
-    fn compact(&mut self, heat: Heat<T>, groups: Groups, capacity: usize, counts: &mut [T]) {
+    /// Moves blocks to the front, without those that a later score has put below the threshold.
+    fn compact(&mut self, tempering: Tempering<T>, groups: Groups, capacity: usize, counts: &mut [T]) {
         let Blocks { scores, peaks, owners, .. } = &mut self.blocks;
         let mut next = 0;
         for (group, counts) in counts.chunks_mut(groups.tiles.max(1)).enumerate() {
@@ -100,7 +100,7 @@ impl<T: Real> Room<'_, T> {
                 let (first, end) = (next, block + whole(*count));
                 while block < end {
                     if let (Some(&peak), Some(&owner)) = (peaks.get(block), owners.get(block))
-                        && self.best.get(whole(owner)).is_some_and(|&best| heat.is_alive(peak, best))
+                        && self.best.get(whole(owner)).is_some_and(|&best| tempering.is_alive(peak, best))
                     {
                         move_row::<T>(scores, block, next);
                         if let (Some(to_peak), Some(to_owner)) = (peaks.get_mut(next), owners.get_mut(next)) {
@@ -110,7 +110,7 @@ impl<T: Real> Room<'_, T> {
                     }
                     block += 1;
                 }
-                *count = kept(next - first);
+                *count = from_index(next - first);
             }
         }
     }
@@ -127,7 +127,7 @@ fn move_row<T: Real>(rows: &mut [T], from: usize, to: usize) {
 struct ScoreRunning<'a, T, B> {
     source: Source<'a, T, B>,
     tile: usize, // the first
-    heat: Heat<T>,
+    tempering: Tempering<T>,
     best: &'a mut [T],   // [bag]
     counts: &'a mut [T], // [tile], blocks that stayed
     spare: Blocks<'a, T>,
@@ -151,7 +151,7 @@ impl<T: Real, B: Bags> Kernel for ScoreRunning<'_, T, B> {
                 [found, 0]
             };
             for (count, found) in self.counts.iter_mut().skip(first).zip(found) {
-                *count = kept(found);
+                *count = from_index(found);
                 used += found;
             }
         }
@@ -163,13 +163,13 @@ impl<T: Real, B: Bags> ScoreRunning<'_, T, B> {
     /// Scores tiles together: the first one's blocks go to where they belong, the second's come after them.
     #[inline(always)]
     fn score<const N: usize>(&mut self, tiles: [&[T]; N], used: usize) -> [usize; N] {
-        let (source, heat, mut found) = (self.source, self.heat, [0; N]);
-        tiles.iter().for_each(|tile| warm(tile, self.best.len()));
+        let (source, tempering, mut found) = (self.source, self.tempering, [0; N]);
+        tiles.iter().for_each(|tile| prefetch_tile(tile, self.best.len()));
         for (bag, best) in self.best.iter_mut().enumerate() {
             let scores = score(tiles, source.entries(bag));
             for ((n, scores), found) in scores.into_iter().enumerate().zip(&mut found) {
                 // Most blocks are not, and the maximum of lanes takes several times as long to find.
-                let alive = |any: bool, &score: &T| any | heat.is_alive(score, *best);
+                let alive = |any: bool, &score: &T| any | tempering.is_alive(score, *best);
                 if scores.as_ref().iter().fold(false, alive) {
                     let peak = peak::<T>(scores);
                     *best = if peak > *best { peak } else { *best };

@@ -8,7 +8,7 @@ use super::{Source, blocks::Blocks};
 /// Reads a tile from end to end if many bags will: memory gives lines in sequence several times as fast as in the
 /// order of the bags' features.
 #[inline(always)]
-pub(super) fn warm<T: Real>(tile: &[T], bags: usize) {
+pub(super) fn prefetch_tile<T: Real>(tile: &[T], bags: usize) {
     const MANY: usize = 32;
     if bags >= MANY {
         let mut first = T::zero();
@@ -99,7 +99,7 @@ impl<T: Real, B: Bags> ScoreQuad<'_, T, B> {
     fn score<const N: usize>(&mut self, tiles: [&[T]; N], first: usize, width: usize) {
         let source = self.source;
         let lanes = T::LANES;
-        tiles.iter().for_each(|tile| warm(tile, self.bags));
+        tiles.iter().for_each(|tile| prefetch_tile(tile, self.bags));
         let blocks = self.blocks.scores.chunks_exact_mut((width * lanes).max(1));
         for (bag, (blocks, peaks)) in blocks.zip(self.blocks.peaks.chunks_exact_mut(width.max(1))).enumerate()
         {

@@ -12,9 +12,9 @@ use countgrid_math::{Real, exp, ln, sum};
 pub use self::{bound::ErrorBound, code::Code};
 use self::{code::ROW, score::Scores};
 use crate::{
-    Cut, GridError, LogHistograms, Shape,
+    GridError, LogHistograms, PosteriorThreshold, Shape,
     error::{long_enough, same_length},
-    estep::Heat,
+    estep::Tempering,
 };
 
 /// [`LogHistograms`] in an eighth to a quarter of their memory: logarithms as codes of 8 bits (`C = u8`) or 16
@@ -95,7 +95,7 @@ impl<C: Code, S: AsRef<[u8]>, const D: usize> QuantisedHistograms<C, S, D> {
         same_length("codes", shape.quantised_len::<C>(), storage.as_ref().len())?;
         let table = Self { shape, storage, code: PhantomData };
         for (row, parameters) in table.parameters().iter().enumerate() {
-            let Parameters { reference, step } = Parameters::of(parameters);
+            let Parameters { reference, step } = Parameters::from_bytes(parameters);
             // As for `LogHistograms`: means of probabilities that sum to one within rounding.
             if !(reference <= 1e-3 && reference.is_finite()) {
                 let feature = row.saturating_sub(1);
@@ -146,7 +146,8 @@ impl<C: Code, S: AsRef<[u8]>, const D: usize> QuantisedHistograms<C, S, D> {
     /// Places bag `t` of a data set: writes the posterior `q` `[cell]` over windows and returns the log evidence
     /// `log p(c)` in nats, without the multinomial coefficient.
     ///
-    /// Windows far below the best get exactly zero ([`Cut::Rounding`]). An empty bag has the prior as its posterior.
+    /// Windows far below the best get exactly zero ([`PosteriorThreshold::Rounding`]). An empty bag has the prior as
+    /// its posterior.
     ///
     /// `scratch`: at least [`Shape::quantised_scratch_len`] elements, whatever they are.
     ///
@@ -172,7 +173,9 @@ impl<C: Code, S: AsRef<[u8]>, const D: usize> QuantisedHistograms<C, S, D> {
         let references = scores.references();
         let least = scores.write(self.codes(), sums);
 
-        let limit = C::limit(Heat::new(1.0f32, Cut::Rounding, cells).cut() * scores.scale());
+        let limit = C::limit(
+            Tempering::new(1.0f32, PosteriorThreshold::Rounding, cells).threshold() * scores.scale(),
+        );
         for (q, &sum) in q.iter_mut().zip(&*sums) {
             *q = C::above(sum, least, limit).map_or(0.0, |above| exp(-(above * scores.unit())));
         }
@@ -242,7 +245,7 @@ struct Parameters {
 
 impl Parameters {
     #[inline(always)]
-    fn of(&[a, b, c, d, e, f, g, h]: &[u8; ROW]) -> Self {
+    fn from_bytes(&[a, b, c, d, e, f, g, h]: &[u8; ROW]) -> Self {
         Self { reference: f32::from_le_bytes([a, b, c, d]), step: f32::from_le_bytes([e, f, g, h]) }
     }
 

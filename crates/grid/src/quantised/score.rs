@@ -48,7 +48,7 @@ impl<'a, C: Code, B: Bags> Scores<'a, C, B> {
         let parameters = self.parameters;
         let entries = self.bags.entries(self.bag).map(|(feature, count)| (feature + 1, count.to_real()));
         core::iter::once((0, 1.0)).chain(entries).filter_map(move |(row, count)| {
-            parameters.get(row).map(|parameters| (row, count, Parameters::of(parameters)))
+            parameters.get(row).map(|parameters| (row, count, Parameters::from_bytes(parameters)))
         })
     }
 

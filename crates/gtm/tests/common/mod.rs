@@ -4,7 +4,7 @@
 use countgrid_counts::{Dense, Event, Gaussian, Poisson, Zip};
 use countgrid_em::{Fit, Learn, TablesExt, TablesMutExt};
 use countgrid_gtm::{
-    Basis, Documents, Gtm, Inflation, Law, Learner, Options, Priors, Shape, Statistics, grid_points,
+    Basis, Documents, EmissionModel, Gtm, Inflation, Learner, Options, Priors, Shape, Statistics, grid_points,
 };
 use countgrid_math::{AlignedVec, Real};
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ pub struct Problem {
     pub features: usize,
     pub counts: Vec<f64>,
     pub weights: Vec<f64>,
-    pub inflation: Vec<f64>, // [feature][5], of which the law takes what it needs
+    pub inflation: Vec<f64>, // [feature][5], of which the emission model takes what it needs
     pub mixing: Vec<f64>,
     pub exposure: Vec<f64>,
     pub covariate: Vec<f64>, // [document]
@@ -49,8 +49,8 @@ pub fn problem() -> impl Strategy<Value = Problem> {
     })
 }
 
-pub fn law() -> impl Strategy<Value = Law> {
-    prop::sample::select(&Law::ALL[..])
+pub fn emission_model() -> impl Strategy<Value = EmissionModel> {
+    prop::sample::select(&EmissionModel::ALL[..])
 }
 
 pub fn latent() -> (Vec<f64>, Vec<f64>) {
@@ -67,7 +67,7 @@ pub fn latent() -> (Vec<f64>, Vec<f64>) {
 pub enum Path {
     Fast,
     General,
-    /// Exposures, and covariates where the law has them.
+    /// Exposures, and covariates where the emission model has them.
     Everything,
 }
 
@@ -78,22 +78,22 @@ impl Problem {
     pub fn bags(&self) -> Dense<'_, f64> {
         Dense::new(self.features, &self.counts).unwrap()
     }
-    pub fn shape(&self, law: Law, path: Path) -> Shape {
-        let shape = Shape::new(law, POINTS, 2, COLUMNS, self.features).unwrap();
+    pub fn shape(&self, emission_model: EmissionModel, path: Path) -> Shape {
+        let shape = Shape::new(emission_model, POINTS, 2, COLUMNS, self.features).unwrap();
         match path {
             Path::Fast => shape,
-            Path::Everything if law == Law::Zip(Inflation::Document) => {
+            Path::Everything if emission_model == EmissionModel::Zip(Inflation::Document) => {
                 shape.with_profiles(self.documents(), 2).unwrap()
             }
             _ => shape.general(),
         }
     }
-    pub fn map<T: Real>(&self, law: Law, path: Path) -> Gtm<T, AlignedVec<T>> {
+    pub fn map<T: Real>(&self, emission_model: EmissionModel, path: Path) -> Gtm<T, AlignedVec<T>> {
         let cast = |x: &[f64]| x.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>();
         let (points, phi) = latent();
         let priors =
             Priors { weights: self.ridge, constant: 0.01, inflation: self.ridge, inflation_mean: -1.0 };
-        let shape = self.shape(law, path);
+        let shape = self.shape(emission_model, path);
         let mut map = Gtm::allocate(shape, &cast(&points), &cast(&phi), priors).unwrap();
         map.set("weights", &cast(&self.weights)).unwrap();
         map.set("mixing", &cast(&self.mixing)).unwrap();
@@ -106,16 +106,16 @@ impl Problem {
             let ones = vec![1.0; self.documents()];
             map.set_profiles(&cast(&[ones, self.covariate.clone()].concat())).unwrap();
         }
-        if law == Law::Gaussian {
+        if emission_model == EmissionModel::Gaussian {
             map.set("precision", &[T::from_f64(0.7)]).unwrap();
         }
         map
     }
-    pub fn learner<T: Real>(&self, law: Law, path: Path, options: Options) -> Map<T> {
-        Learner::allocate(self.map(law, path), options).unwrap()
+    pub fn learner<T: Real>(&self, emission_model: EmissionModel, path: Path, options: Options) -> Map<T> {
+        Learner::allocate(self.map(emission_model, path), options).unwrap()
     }
-    pub fn sums<T: Real>(&self, law: Law, path: Path) -> Sums<T> {
-        Statistics::allocate(self.shape(law, path)).unwrap()
+    pub fn sums<T: Real>(&self, emission_model: EmissionModel, path: Path) -> Sums<T> {
+        Statistics::allocate(self.shape(emission_model, path)).unwrap()
     }
     pub fn profiles(&self) -> Vec<usize> {
         (0..self.documents()).collect()
@@ -123,34 +123,36 @@ impl Problem {
     /// Runs with the documents of a path.
     pub fn with_documents<R>(
         &self,
-        law: Law,
+        emission_model: EmissionModel,
         path: Path,
         run: impl FnOnce(Documents<'_, Dense<'_, f64>, f64>) -> R,
     ) -> R {
         let (mut documents, profiles) = (Documents::new(self.bags()), self.profiles());
-        if path == Path::Everything && matches!(law, Law::Zip(_) | Law::Poisson) {
+        if path == Path::Everything
+            && matches!(emission_model, EmissionModel::Zip(_) | EmissionModel::Poisson)
+        {
             documents = documents.with_exposure(&self.exposure).unwrap();
         }
-        if path == Path::Everything && law == Law::Zip(Inflation::Document) {
+        if path == Path::Everything && emission_model == EmissionModel::Zip(Inflation::Document) {
             documents = documents.with_profiles(&profiles).unwrap();
         }
         run(documents)
     }
     /// Clears the sums, places all documents and returns the free energy.
     pub fn e_step(&self, learner: &Map<f64>, sums: &mut Sums<f64>) -> f64 {
-        let (law, shape) = (learner.map().shape().law(), learner.map().shape());
+        let (emission_model, shape) = (learner.map().shape().emission_model(), learner.map().shape());
         let path = match (shape.is_general(), shape.covariates()) {
             (false, _) => Path::Fast,
             (true, 1) => Path::General,
             _ => Path::Everything,
         };
         sums.clear();
-        self.with_documents(law, path, |documents| learner.expectation(&documents, sums).unwrap())
+        self.with_documents(emission_model, path, |documents| learner.expectation(&documents, sums).unwrap())
     }
 
-    /// `ln p(t_n | k)` of every document and point, cell by cell from the laws of counts.
+    /// `ln p(t_n | k)` of every document and point, cell by cell from the distributions of counts.
     pub fn naive(&self, map: &Gtm<f64, AlignedVec<f64>>, path: Path) -> Vec<Vec<f64>> {
-        let law = map.shape().law();
+        let emission_model = map.shape().emission_model();
         let (_, phi) = latent();
         let row = |table: &[f64], j: usize, k: usize| -> f64 {
             (0..COLUMNS).map(|m| table[j * COLUMNS + m] * phi[m * POINTS + k]).sum()
@@ -158,8 +160,8 @@ impl Problem {
         let weights = map.table("weights").unwrap();
         let inflation = map.table("inflation").unwrap();
         let everything = path == Path::Everything;
-        let eta = |n: usize, j: usize, k: usize| match law {
-            Law::Zip(Inflation::Latent) => row(inflation, j, k),
+        let eta = |n: usize, j: usize, k: usize| match emission_model {
+            EmissionModel::Zip(Inflation::Latent) => row(inflation, j, k),
             _ if everything => inflation[2 * j] + inflation[2 * j + 1] * self.covariate[n],
             _ => inflation[j],
         };
@@ -170,27 +172,30 @@ impl Problem {
                 (0..POINTS)
                     .map(|k| {
                         let f: Vec<f64> = (0..self.features).map(|j| row(weights, j, k)).collect();
-                        if law == Law::Multinomial {
+                        if emission_model == EmissionModel::Multinomial {
                             let total: f64 = f.iter().map(|f| f.exp()).sum();
                             let p: Vec<f64> = f.iter().map(|f| f.exp() / total).collect();
-                            let law = countgrid_counts::Multinomial::from_ln(
+                            let emission_model = countgrid_counts::Multinomial::from_ln(
                                 p.iter().map(|p| p.ln()).collect::<Vec<_>>(),
                             );
-                            return law.unwrap().ln_density(own.iter().copied().enumerate());
+                            return emission_model.unwrap().ln_density(own.iter().copied().enumerate());
                         }
-                        let cells = own.iter().zip(&f).enumerate().map(|(j, (&t, &f))| match law {
-                            Law::Zip(_) => {
-                                let law = Zip::from_ln_rate(eta(n, j, k), f).unwrap();
-                                law.exposed(exposure).unwrap().ln_density(t)
-                            }
-                            Law::Poisson => {
-                                Poisson::from_ln_rate(f).unwrap().exposed(exposure).unwrap().ln_density(t)
-                            }
-                            Law::Bernoulli => {
-                                countgrid_counts::Bernoulli::from_logit(f).unwrap().ln_density(t)
-                            }
-                            _ => Gaussian::new(f, map.precision()).unwrap().ln_density(t),
-                        });
+                        let cells =
+                            own.iter().zip(&f).enumerate().map(|(j, (&t, &f))| match emission_model {
+                                EmissionModel::Zip(_) => {
+                                    let emission_model = Zip::from_ln_rate(eta(n, j, k), f).unwrap();
+                                    emission_model.with_exposure(exposure).unwrap().ln_density(t)
+                                }
+                                EmissionModel::Poisson => Poisson::from_ln_rate(f)
+                                    .unwrap()
+                                    .with_exposure(exposure)
+                                    .unwrap()
+                                    .ln_density(t),
+                                EmissionModel::Bernoulli => {
+                                    countgrid_counts::Bernoulli::from_logit(f).unwrap().ln_density(t)
+                                }
+                                _ => Gaussian::new(f, map.precision()).unwrap().ln_density(t),
+                            });
                         cells.sum()
                     })
                     .collect()
@@ -215,12 +220,13 @@ impl Problem {
 /// A fit, and its objective before every update and after the last.
 pub fn chain(
     problem: &Problem,
-    law: Law,
+    emission_model: EmissionModel,
     path: Path,
     options: Options,
     iterations: usize,
 ) -> (Map<f64>, Vec<f64>) {
-    let (mut learner, mut sums) = (problem.learner(law, path, options), problem.sums(law, path));
+    let (mut learner, mut sums) =
+        (problem.learner(emission_model, path, options), problem.sums(emission_model, path));
     let mut objective = Vec::new();
     for _ in 0..iterations {
         objective.push(problem.e_step(&learner, &mut sums) + learner.penalty());

@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use countgrid_prefix::{scratch_len, spread_sums, window_sums};
+use countgrid_prefix::{adjoint_window_sums, scratch_len, window_sums};
 use countgrid_torus::{Torus, Windows};
 use num_traits::Zero;
 use proptest::array::uniform;
@@ -49,7 +49,7 @@ pub(crate) fn spread<const D: usize, T: Copy + Zero>(
     garbage: T,
 ) -> Vec<T> {
     let (mut sums, mut scratch) = (vec![garbage; table.len()], vec![garbage; scratch_len(windows)]);
-    spread_sums(windows, table, &mut sums, &mut scratch).unwrap();
+    adjoint_window_sums(windows, table, &mut sums, &mut scratch).unwrap();
     sums
 }
 

@@ -115,7 +115,7 @@ fn grid_terms(
     terms: &mut [f32],
     scratch: &mut [f32],
 ) -> Result<f32, GridError> {
-    Terms::new(table, Grouping::Location).of(bag, 0, terms, scratch)
+    Terms::new(table, Grouping::Location).bag_terms(bag, 0, terms, scratch)
 }
 #[inline(never)]
 fn grid_read_labels(table: &[f32], q: &[f32], read: &mut [f32]) -> Result<(), GridError> {

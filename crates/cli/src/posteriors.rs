@@ -23,7 +23,7 @@ pub(crate) fn inference<T: Real>(grid: &Parameters<T>) -> Result<Inference<T>, F
 }
 
 /// Calls `visit` with the tokens and the posterior of every bag, in order.
-pub(crate) fn place<T: Real + Storable>(
+pub(crate) fn for_each_posterior<T: Real + Storable>(
     histograms: &Inference<T>,
     bags: &Store<T>,
     mut visit: impl FnMut(usize, f64, &Posterior<'_, T, AXES>),
@@ -56,7 +56,7 @@ impl Mean {
     }
 
     /// The mean in thousandths of a cell, in `[0, extent)`.
-    pub(crate) fn of_axis(&self, axis: usize, extent: usize) -> Option<f64> {
+    pub(crate) fn coordinate(&self, axis: usize, extent: usize) -> Option<f64> {
         let [x, y] = *self.sums.get(axis)?;
         if x * x + y * y < 1e-12 {
             return None;
@@ -85,7 +85,7 @@ mod tests {
         let mean = |entries: &[(usize, f64)]| {
             let mut mean = Mean::default();
             entries.iter().for_each(|&(cell, q)| mean.add(&torus, cell, q));
-            mean.of_axis(AXES - 1, 10)
+            mean.coordinate(AXES - 1, 10)
         };
         assert_eq!(mean(&[(3, 1.0)]), Some(3.0));
         // 9 and 1 meet at 0, not at 5, nor a hair below 10.

@@ -6,19 +6,19 @@ use crate::{Bags, BagsError, Count, CsrBuf, SparseEntries};
 /// feature by feature: several times faster than the other way round.
 ///
 /// ```
-/// use countgrid_counts::{Bags, BothWays, CsrBuf};
-/// let bags = BothWays::new(CsrBuf::from_dense(3, &[2_u8, 0, 1, 0, 0, 4])?)?;
+/// use countgrid_counts::{Bags, BagsWithColumns, CsrBuf};
+/// let bags = BagsWithColumns::new(CsrBuf::from_dense(3, &[2_u8, 0, 1, 0, 0, 4])?)?;
 /// assert!(bags.entries(0).eq([(0, 2), (2, 1)]));
 /// assert_eq!(bags.column(2), Some((&[0, 1][..], &[1, 4][..])));
 /// # Ok::<(), countgrid_counts::BagsError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct BothWays<C> {
+pub struct BagsWithColumns<C> {
     bags: CsrBuf<C>,
     columns: CsrBuf<C>, // the transpose of `bags`
 }
 
-impl<C: Count> BothWays<C> {
+impl<C: Count> BagsWithColumns<C> {
     /// Adds the transpose.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl<C: Count> BothWays<C> {
     }
 }
 
-impl<C: Count> Bags for BothWays<C> {
+impl<C: Count> Bags for BagsWithColumns<C> {
     type Count = C;
     type Entries<'a>
         = SparseEntries<'a, C>
