@@ -116,6 +116,24 @@ impl<C: Count> CsrBuf<C> {
         merged
     }
 
+    /// Takes the bags from `bag` on away, as a data set of their own; none if there are no so many.
+    ///
+    /// ```
+    /// use countgrid_counts::{Bags, CsrBuf};
+    /// let mut bags = CsrBuf::from_dense(2, &[1_u32, 0, 2, 3])?;
+    /// let last = bags.split_off(1);
+    /// assert_eq!((bags.len(), last.len(), last.total(0)), (1, 1, 5.0));
+    /// # Ok::<(), countgrid_counts::BagsError>(())
+    /// ```
+    pub fn split_off(&mut self, bag: usize) -> Self {
+        let bag = bag.min(self.len());
+        let start = self.offsets.get(bag).copied().unwrap_or(0);
+        let offsets = self.offsets.iter().skip(bag).map(|offset| offset - start).collect();
+        self.offsets.truncate(bag + 1);
+        let (indices, counts) = (self.indices.split_off(start), self.counts.split_off(start));
+        Self { features: self.features, offsets, indices, counts, scratch: Vec::new() }
+    }
+
     /// Bags become features and features become bags. A counting sort: `O(T + Z + nonzeros)` time and memory.
     ///
     /// # Errors

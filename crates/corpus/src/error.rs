@@ -1,0 +1,112 @@
+use std::{error::Error, fmt, path::PathBuf};
+
+use countgrid_counts::BagsError;
+use countgrid_io::{BlockError, ReadError};
+use countgrid_text::TextError;
+
+/// Why documents, or counts, did not become a corpus.
+///
+/// ```
+/// use countgrid_corpus::CorpusError;
+/// let error = CorpusError::NegativeNumber { bag: 2, feature: "length".to_owned() };
+/// assert_eq!(error.to_string(), "the table: a negative number for `length` in bag 3; counts are not negative");
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CorpusError {
+    /// A file could not be read.
+    Read(ReadError),
+    /// The temporary file of counts could not be written or read.
+    Blocks(BlockError),
+    /// Options of the text were refused, or a document has too many words.
+    Text(TextError),
+    /// Counts that are none.
+    Bags(BagsError),
+    /// A number that is negative after scaling.
+    NegativeNumber {
+        /// The bag, from 0.
+        bag: usize,
+        /// The name of the column.
+        feature: String,
+    },
+    /// A count beyond the range of the floating-point type.
+    CountTooLarge {
+        /// The document, from 0.
+        document: usize,
+        /// The word.
+        word: String,
+        /// The name of the type.
+        scalar: &'static str,
+    },
+    /// The largest share of the documents that a feature may be in is not in `(0, 1]`.
+    MaxShare {
+        /// What was given.
+        found: f64,
+    },
+    /// The input is one of the files that were to be left out because the program writes them.
+    InputIsOutput {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Sequences need a path: the documents that are read without one are texts.
+    NoSequences,
+}
+
+impl fmt::Display for CorpusError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => error.fmt(f),
+            Self::Blocks(error) => error.fmt(f),
+            Self::Text(error) => error.fmt(f),
+            Self::Bags(error) => error.fmt(f),
+            Self::NegativeNumber { bag, feature } => write!(
+                f,
+                "the table: a negative number for `{feature}` in bag {}; counts are not negative",
+                bag.saturating_add(1)
+            ),
+            Self::CountTooLarge { document, word, scalar } => write!(
+                f,
+                "the count of `{word}` in document {} is too large for {scalar}",
+                document.saturating_add(1)
+            ),
+            Self::MaxShare { found } => write!(f, "{found} is no share of the documents"),
+            Self::InputIsOutput { path } => {
+                write!(f, "{}: is the input, and would be overwritten", path.display())
+            }
+            Self::NoSequences => f.write_str("Cargo's doc comments are no sequences"),
+        }
+    }
+}
+
+impl Error for CorpusError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Read(error) => Some(error),
+            Self::Blocks(error) => Some(error),
+            Self::Text(error) => Some(error),
+            Self::Bags(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<ReadError> for CorpusError {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}
+impl From<BlockError> for CorpusError {
+    fn from(error: BlockError) -> Self {
+        Self::Blocks(error)
+    }
+}
+impl From<TextError> for CorpusError {
+    fn from(error: TextError) -> Self {
+        Self::Text(error)
+    }
+}
+impl From<BagsError> for CorpusError {
+    fn from(error: BagsError) -> Self {
+        Self::Bags(error)
+    }
+}

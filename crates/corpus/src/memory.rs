@@ -1,0 +1,65 @@
+//! How much memory there is, and how much was used.
+
+/// Bytes that can be had without swapping, where the system tells (Linux).
+///
+/// ```
+/// use countgrid_corpus::memory;
+/// assert!(memory::available().is_none_or(|bytes| bytes > 0));
+/// ```
+pub fn available() -> Option<u128> {
+    parse(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
+}
+
+/// The most bytes that this process has had in memory so far, where the system tells (Linux).
+///
+/// ```
+/// use countgrid_corpus::memory;
+/// assert!(memory::peak().is_none_or(|bytes| bytes > 0));
+/// ```
+pub fn peak() -> Option<u128> {
+    parse(&std::fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
+}
+
+fn parse(table: &str, name: &str) -> Option<u128> {
+    let line = table.lines().find_map(|line| line.strip_prefix(name))?;
+    let kibibytes: u128 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kibibytes.checked_mul(1024)
+}
+
+/// Bytes for people.
+///
+/// ```
+/// assert_eq!(countgrid_corpus::memory::format_bytes(3_210_000_000), "3.2 GB");
+/// ```
+pub fn format_bytes(bytes: u128) -> String {
+    let mut size = bytes as f64;
+    for unit in ["bytes", "kB", "MB", "GB", "TB", "PB", "EB"] {
+        if size < 1000.0 {
+            let digits = usize::from(size < 100.0 && unit != "bytes");
+            return format!("{size:.digits$} {unit}");
+        }
+        size /= 1000.0;
+    }
+    format!("{size:.3e} ZB")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_for_people() {
+        for (bytes, text) in
+            [(0, "0 bytes"), (999, "999 bytes"), (1_200, "1.2 kB"), (48_000_000_000_000, "48.0 TB")]
+        {
+            assert_eq!(format_bytes(bytes), text);
+        }
+    }
+
+    #[test]
+    fn meminfo() {
+        let parse = |table| parse(table, "MemAvailable:");
+        assert_eq!(parse("MemTotal: 10 kB\nMemAvailable:    3 kB\n"), Some(3072));
+        assert_eq!(parse("MemAvailable: lots\n"), None);
+    }
+}

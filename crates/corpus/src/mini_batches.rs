@@ -1,0 +1,190 @@
+use std::ops::Range;
+
+use countgrid_counts::{Bags, Csr, CsrBuf};
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng, SeedableRng},
+};
+
+use crate::{Blocks, CorpusError, Storable};
+
+/// Some bags of one pass, and which share of all bags they are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MiniBatch<C> {
+    /// The bags, at least one.
+    pub bags: CsrBuf<C>,
+    /// Their number, divided by that of all bags.
+    pub share: f64,
+}
+
+/// The mini-batches of one pass over the bags, with their shares of them.
+///
+/// Blocks come in a random order, and the bags of each in a random order of their own: of bags that fit into one
+/// block, every order is as likely. Mini-batches go on from one block to the next and differ by one bag at most.
+///
+/// ```
+/// use countgrid_corpus::{BlockLimits, BlocksBuilder, MiniBatches};
+/// use countgrid_counts::Bags;
+/// let mut builder = BlocksBuilder::new(3, BlockLimits::default())?;
+/// for t in 0..5 {
+///     builder.push([(t % 3, 1.0_f32)])?;
+/// }
+/// let bags = builder.finish()?;
+/// let mut sizes = Vec::new();
+/// for batch in MiniBatches::new(&bags, 2, 7) {
+///     sizes.push(batch?.bags.len());
+/// }
+/// assert_eq!(sizes, [1, 2, 2]);
+/// # Ok::<(), countgrid_corpus::CorpusError>(())
+/// ```
+#[derive(Debug)]
+pub struct MiniBatches<'a, C> {
+    bags: &'a Blocks<C>,
+    blocks: Vec<usize>, // still to come, the next one last
+    loaded: usize,
+    buffer: Option<CsrBuf<C>>, // for blocks that are not in memory
+    order: Vec<usize>,         // bags of the present block still to come, the next one last
+    rng: ChaCha8Rng,
+    next: usize,
+    count: usize,
+}
+
+impl<'a, C: Storable> MiniBatches<'a, C> {
+    /// A pass in mini-batches of `size` bags, as nearly as can be, in an order that follows from `seed`.
+    pub fn new(bags: &'a Blocks<C>, size: usize, seed: u64) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut blocks: Vec<usize> = (0..bags.blocks().len()).collect();
+        shuffle(&mut blocks, &mut rng);
+        let count = mini_batch_count(bags.len(), size);
+        Self { bags, blocks, loaded: 0, buffer: None, order: Vec::new(), rng, next: 0, count }
+    }
+
+    fn fill(&mut self, bags: usize) -> Result<CsrBuf<C>, CorpusError> {
+        let mut batch = CsrBuf::new(self.bags.features())?;
+        while batch.len() < bags {
+            if self.order.is_empty() {
+                let Some(block) = self.blocks.pop() else { break };
+                self.loaded = block;
+                let buffer = match &mut self.buffer {
+                    Some(buffer) => buffer,
+                    None => self.buffer.insert(CsrBuf::new(self.bags.features())?),
+                };
+                let bags = self.bags.load(block, buffer)?.map_or(0, |block| block.len());
+                self.order.extend(0..bags);
+                shuffle(&mut self.order, &mut self.rng);
+                continue;
+            }
+            let block: Option<Csr<'_, C>> = self.bags.loaded(self.loaded, self.buffer.as_ref());
+            let missing = bags - batch.len();
+            let some = self.order.split_off(self.order.len().saturating_sub(missing));
+            for bag in some {
+                batch.push_bag(block.iter().flat_map(|block| block.entries(bag)))?;
+            }
+        }
+        Ok(batch)
+    }
+}
+
+impl<C: Storable> Iterator for MiniBatches<'_, C> {
+    type Item = Result<MiniBatch<C>, CorpusError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let bags = part(self.bags.len(), self.count, self.next)?;
+        self.next += 1;
+        let share = bags.len() as f64 / self.bags.len() as f64;
+        Some(self.fill(bags.len()).map(|bags| MiniBatch { bags, share }))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.count.saturating_sub(self.next);
+        (left, Some(left))
+    }
+}
+
+impl<C: Storable> ExactSizeIterator for MiniBatches<'_, C> {}
+
+/// How many mini-batches of about `size` bags a pass over `bags` bags has.
+///
+/// ```
+/// assert_eq!(countgrid_corpus::mini_batch_count(5, 2), 3);
+/// ```
+pub fn mini_batch_count(bags: usize, size: usize) -> usize {
+    bags.div_ceil(size.max(1))
+}
+
+/// The bags of one of so many parts that differ by one at most.
+fn part(bags: usize, parts: usize, index: usize) -> Option<Range<usize>> {
+    let start = |index: usize| (bags as u128 * index as u128 / parts.max(1) as u128) as usize;
+    (index < parts).then(|| start(index)..start(index + 1))
+}
+
+/// Puts items in a random order, each as likely as any other (Fisher and Yates).
+fn shuffle(order: &mut [usize], rng: &mut impl Rng) {
+    for last in (1..order.len()).rev() {
+        let below = last as u128 + 1; // of 2⁶⁴ words, so one place is more likely than another by 2⁻⁶⁴ at most
+        order.swap(last, ((u128::from(rng.next_u64()) * below) >> 64) as usize);
+    }
+}
+
+#[cfg(all(test, feature = "files"))]
+mod tests {
+    use super::*;
+    use crate::blocks::tests::{both, some};
+
+    type Contents = Vec<Vec<(usize, f32)>>;
+
+    fn pass(blocks: &Blocks<f32>, size: usize, seed: u64) -> Vec<Contents> {
+        let mut shares = 0.0;
+        let batches = MiniBatches::new(blocks, size, seed);
+        assert_eq!(batches.len(), mini_batch_count(blocks.len(), size));
+        let batches: Vec<Contents> = batches
+            .map(|batch| {
+                let MiniBatch { bags, share } = batch.unwrap();
+                shares += share;
+                (0..bags.len()).map(|bag| bags.entries(bag).collect()).collect()
+            })
+            .collect();
+        assert!((shares - 1.0f64).abs() < 1e-12);
+        batches
+    }
+
+    #[test]
+    fn a_pass_meets_every_bag_once_in_an_order_that_follows_from_the_seed() {
+        for full in [(10, 5), (1 << 20, 1 << 17)] {
+            let bags = some(100);
+            let [memory, file] = both(20, &bags, full);
+            for (size, count) in [(1, 100), (7, 15), (99, 2), (100, 1), (1_000, 1)] {
+                let found = pass(&memory, size, 3);
+                assert_eq!(found, pass(&file, size, 3));
+                assert_eq!(found.len(), count);
+                assert!(
+                    found
+                        .iter()
+                        .all(|batch| batch.len() == 100 / count || batch.len() == 100_usize.div_ceil(count))
+                );
+                let flat: Contents = found.into_iter().flatten().collect();
+                assert_ne!(flat, bags);
+                let sorted = |mut bags: Contents| {
+                    bags.sort_by(|a, b| a.partial_cmp(b).unwrap());
+                    bags
+                };
+                assert_eq!(sorted(flat.clone()), sorted(bags.clone()));
+                assert_ne!(flat, pass(&memory, size, 4).into_iter().flatten().collect::<Contents>());
+            }
+        }
+    }
+
+    #[test]
+    fn every_order_is_as_likely() {
+        let mut counts = std::collections::BTreeMap::new();
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        for _ in 0..24_000 {
+            let mut order = [0, 1, 2, 3];
+            shuffle(&mut order, &mut rng);
+            *counts.entry(order).or_insert(0u32) += 1;
+        }
+        // Five standard deviations of 24,000 throws at 1/24: 5 sqrt(1000 * 23/24).
+        assert_eq!(counts.len(), 24);
+        assert!(counts.values().all(|&n| n.abs_diff(1_000) < 155), "{counts:?}");
+    }
+}
