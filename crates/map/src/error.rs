@@ -5,6 +5,10 @@ use std::{error, fmt, io};
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
 pub enum PageError {
+    /// A grid that is neither of one or two axes, nor of layers: three axes with windows of one cell along the first.
+    Axes { axes: usize },
+    /// More layers than there are pages for, [`crate::MAX_LAYERS`].
+    Layers { limit: usize, found: usize },
     /// `extents[axis] == 0`.
     EmptyAxis { axis: usize },
     /// More cells than a page can draw, [`crate::MAX_CELLS`].
@@ -32,6 +36,13 @@ pub enum PageError {
 impl fmt::Display for PageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
+            Self::Axes { axes } => write!(
+                f,
+                "a page shows a grid of one or two axes, or layers of one cell in windows of three; this one has {axes}"
+            ),
+            Self::Layers { limit, found } => {
+                write!(f, "a map has {limit} layers at most, and this one has {found}")
+            }
             Self::EmptyAxis { axis } => write!(f, "axis {axis} has no cells"),
             Self::TooManyCells { limit } => write!(f, "a page shows at most {limit} cells"),
             Self::Window { axis, side, extent } => {

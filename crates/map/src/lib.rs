@@ -1,7 +1,8 @@
 //! A fitted map as one self-contained interactive page.
 //!
 //! Input is plain data: a [`Page`] of words, documents and labels on a torus of cells. [`characteristic_words`]
-//! chooses which words of a model to show where, [`write_html`] writes the page. The page shows words where
+//! chooses which words of a model to show where, [`GridMap`] makes the pages of a counting grid and its layers, and
+//! [`write_html`] writes a page. The page shows words where
 //! they live, sized by weight, more of them the closer one looks; it pans and zooms around the torus without
 //! an edge, lists the documents near a place by their posterior, and colours by label. Documents may also be points of
 //! a [`Space::Plane`], each at a place of its own.
@@ -11,12 +12,16 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod grid_map;
 mod html;
 mod page;
 mod words;
 
 pub use crate::{
     error::{PageError, WriteError},
+    grid_map::{
+        DocumentPosterior, GridFacts, GridMap, MAX_DOCUMENTS, MAX_LAYERS, Planes, evenly_spaced, group_digits,
+    },
     html::write_html,
     page::{Document, MAX_CELLS, Page, Space, Word, coverage, truncate_text},
     words::characteristic_words,

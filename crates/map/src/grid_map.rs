@@ -1,0 +1,279 @@
+use crate::{Document, MAX_CELLS, Page, PageError, Word, characteristic_words, coverage};
+
+/// Words that a cell shows at most.
+const WORDS: usize = 8;
+/// Windows of a document that a page keeps.
+const WINDOWS: usize = 8;
+
+/// Layers that a grid may have to be shown, a page for each.
+pub const MAX_LAYERS: usize = 9;
+/// Documents that the pages of a map list at most, all together: a page holds about half a kilobyte of each.
+pub const MAX_DOCUMENTS: usize = 20_000;
+
+/// The planes that pages show of a counting grid, one after the other in its cells.
+///
+/// ```
+/// use countgrid_map::Planes;
+/// let ring = Planes::new(&[40], &[5]).unwrap();
+/// assert_eq!((ring.layers, ring.extents, ring.window), (1, [1, 40], [1, 5]));
+/// assert_eq!(Planes::new(&[3, 8, 9], &[1, 2, 2]).unwrap().layers, 3);
+/// assert_eq!(Planes::new(&[3, 8, 9], &[2, 2, 2]), None); // no page shows three axes
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Planes {
+    /// How many there are.
+    pub layers: usize,
+    /// Rows and columns of each: a ring is one row.
+    pub extents: [usize; 2],
+    /// Rows and columns of a window.
+    pub window: [usize; 2],
+}
+
+impl Planes {
+    /// A grid of one or two axes is one plane; one of three is layers if windows have one cell along the first axis, so that
+    /// each document is in one of them. None otherwise. A window of one side has that side along all axes; without a
+    /// window its sides are given as 1.
+    pub fn new(extents: &[usize], window: &[usize]) -> Option<Self> {
+        let side = |axis: usize| window.get(axis).or(window.last()).copied().unwrap_or(1);
+        match *extents {
+            [columns] => Some(Self { layers: 1, extents: [1, columns], window: [1, side(0)] }),
+            [rows, columns] => Some(Self { layers: 1, extents: [rows, columns], window: [side(0), side(1)] }),
+            [layers, rows, columns] if matches!(window, [1, _, _] | [1]) => {
+                Some(Self { layers, extents: [rows, columns], window: [side(1), side(2)] })
+            }
+            _ => None,
+        }
+    }
+
+    /// Cells of a plane, or `usize::MAX` if there are more than can be counted.
+    fn plane(&self) -> usize {
+        self.extents[0].saturating_mul(self.extents[1])
+    }
+}
+
+/// Which window positions a document has a part of, and how much: its posterior, as far as a page needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct DocumentPosterior<'a> {
+    /// The likeliest cells that windows start at, by falling probability; more than eight are left out. None for a
+    /// document without a known word.
+    pub best: &'a [(usize, f64)],
+    /// The probability of each layer; needed if there are several.
+    pub layers: &'a [f64],
+}
+
+/// What was fitted, for the facts of a page.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GridFacts<'a> {
+    /// Tokens of the vocabulary.
+    pub tokens: f64,
+    /// Cells along each axis, such as `32x32`.
+    pub grid: &'a str,
+    /// Cells of a window along each axis.
+    pub window: &'a str,
+    /// Updates of the full grid.
+    pub iterations: usize,
+    /// Why the fit ended, in a few words.
+    pub end_reason: &'a str,
+    /// Log evidence of all documents per token, in nats.
+    pub bound_per_token: f64,
+    /// Start of the random numbers.
+    pub seed: u64,
+}
+
+/// A collection on a counting grid, as one page or as one of each layer.
+///
+/// ```
+/// use countgrid_map::{Document, DocumentPosterior, GridFacts, GridMap};
+///
+/// let mut map = GridMap::new(&[1, 2], &[1, 1])?;
+/// for (title, cell) in [("weather", 0), ("night", 1)] {
+///     let document = Document { title: title.to_owned(), ..Document::default() };
+///     map.push(document, DocumentPosterior { best: &[(cell, 1.0)], layers: &[] });
+/// }
+/// let facts = GridFacts {
+///     tokens: 12.0, grid: "1x2", window: "1x1", iterations: 5, end_reason: "converged", bound_per_token: -1.5, seed: 1,
+/// };
+/// let pi = [0.9, 0.1, 0.1, 0.9]; // [word][cell]
+/// let pages = map.pages("Sky", &pi, &["sun", "moon"], &[], &facts)?;
+/// assert_eq!((pages.len(), pages[0].words[0].text.as_str()), (1, "sun"));
+/// # Ok::<(), countgrid_map::PageError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct GridMap {
+    planes: Planes,
+    documents: Vec<Vec<Document>>, // [layer]
+}
+
+impl GridMap {
+    /// An empty map of a grid.
+    ///
+    /// # Errors
+    /// [`PageError::Axes`], [`PageError::Layers`], [`PageError::TooManyCells`].
+    pub fn new(extents: &[usize], window: &[usize]) -> Result<Self, PageError> {
+        let planes = Planes::new(extents, window).ok_or(PageError::Axes { axes: extents.len() })?;
+        if planes.layers > MAX_LAYERS {
+            return Err(PageError::Layers { limit: MAX_LAYERS, found: planes.layers });
+        }
+        if planes.plane().saturating_mul(planes.layers) > MAX_CELLS {
+            return Err(PageError::TooManyCells { limit: MAX_CELLS });
+        }
+        Ok(Self { planes, documents: vec![Vec::new(); planes.layers] })
+    }
+
+    /// The planes that are shown.
+    pub fn planes(&self) -> &Planes {
+        &self.planes
+    }
+
+    /// The layer of a cell of the grid.
+    pub fn layer_of(&self, cell: usize) -> usize {
+        cell.checked_div(self.planes.plane()).unwrap_or(0)
+    }
+
+    /// Adds the next document, on the layer where it is likeliest, of equals the first. Its own
+    /// [`Document::posterior`] is replaced.
+    pub fn push(&mut self, document: Document, posterior: DocumentPosterior<'_>) {
+        let (layers, plane) = (self.planes.layers, self.planes.plane());
+        let mass = |layer: usize| posterior.layers.get(layer).copied().unwrap_or(0.0);
+        let layer = (0..layers).rev().max_by(|&a, &b| mass(a).total_cmp(&mass(b))).unwrap_or(0);
+        let here = posterior.best.iter().take(WINDOWS).filter(|(cell, _)| cell / plane == layer);
+        // A float's probability may be a rounding above 1.
+        let here = here.map(|&(cell, q)| ((cell % plane) as u32, (q as f32).min(1.0)));
+        let document = Document { posterior: here.collect(), ..document };
+        if let Some(documents) = self.documents.get_mut(layer) {
+            documents.push(document);
+        }
+    }
+
+    /// The page, or one of each layer, with the words that distinguish a cell most from all layers together. `pi`
+    /// `[feature][cell]` are the distributions of the grid's cells, `vocabulary` `[feature]` their words. Documents beyond
+    /// [`MAX_DOCUMENTS`] are left out evenly, and a fact says so.
+    ///
+    /// # Errors
+    /// Every variant of [`PageError`].
+    pub fn pages(
+        self,
+        title: &str,
+        pi: &[f32],
+        vocabulary: &[impl AsRef<str>],
+        labels: &[String],
+        facts: &GridFacts<'_>,
+    ) -> Result<Vec<Page>, PageError> {
+        let Planes { layers, extents, window } = self.planes;
+        let plane = self.planes.plane();
+        let mut mass = Vec::with_capacity(layers * plane);
+        for documents in &self.documents {
+            mass.extend(coverage(extents, window, documents)?);
+        }
+        let words = characteristic_words(pi, layers * plane, vocabulary, Some(&mass), WORDS)?;
+        let all: usize = self.documents.iter().map(Vec::len).sum();
+        let most = MAX_DOCUMENTS / layers;
+        let page = |(layer, mut documents): (usize, Vec<Document>)| {
+            let total = documents.len();
+            let (title, mut listed) = match layers {
+                1 => (title.to_owned(), group_digits(total)),
+                _ => (
+                    format!("{title}, layer {} of {layers}", layer + 1),
+                    format!("{} of {}", group_digits(total), group_digits(all)),
+                ),
+            };
+            if total > most {
+                documents = evenly_spaced(documents, most);
+                listed.push_str(&format!(", of which {} are listed", group_digits(most)));
+            }
+            let first = layer * plane;
+            let here = words.iter().filter(|word| (first..first + plane).contains(&(word.cell as usize)));
+            let words = here.map(|word| Word { cell: word.cell - first as u32, ..word.clone() }).collect();
+            let facts = [
+                ("Documents", listed),
+                ("Tokens", group_digits(facts.tokens.round())),
+                ("Vocabulary", format!("{} words", group_digits(vocabulary.len()))),
+                ("Grid", facts.grid.to_owned()),
+                ("Window", facts.window.to_owned()),
+                ("Iterations", format!("{} ({})", facts.iterations, facts.end_reason)),
+                ("Bound per token", format!("{:.4} nats", facts.bound_per_token)),
+                ("Seed", facts.seed.to_string()),
+                ("Made by", concat!("countgrid ", env!("CARGO_PKG_VERSION")).to_owned()),
+            ];
+            let facts = facts.map(|(name, value)| (name.to_owned(), value)).to_vec();
+            let labels = labels.to_vec();
+            Page { title, extents, window, words, documents, labels, facts, ..Page::default() }
+        };
+        Ok(self.documents.into_iter().enumerate().map(page).collect())
+    }
+}
+
+/// So many of all, evenly spaced; all if there are no more.
+///
+/// ```
+/// use countgrid_map::evenly_spaced;
+/// assert_eq!(evenly_spaced((0..10).collect(), 5), [1, 3, 5, 7, 9]);
+/// ```
+pub fn evenly_spaced<D>(all: Vec<D>, count: usize) -> Vec<D> {
+    let (total, count) = (all.len() as u128, count.min(all.len()) as u128);
+    let chosen = |place: usize| {
+        let place = place as u128;
+        place * count / total != (place + 1) * count / total
+    };
+    all.into_iter().enumerate().filter(|&(place, _)| chosen(place)).map(|(_, one)| one).collect()
+}
+
+/// A whole number with a comma between groups of three digits, for people: `198,332`.
+///
+/// ```
+/// assert_eq!(countgrid_map::group_digits(1_234_567), "1,234,567");
+/// ```
+pub fn group_digits(number: impl std::fmt::Display) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_left_out_evenly() {
+        assert_eq!(evenly_spaced((0..38_221).collect::<Vec<_>>(), 20_000).len(), 20_000);
+        assert_eq!(evenly_spaced(vec![1, 2], 5), [1, 2]);
+        assert!(evenly_spaced(Vec::<u8>::new(), 5).is_empty());
+    }
+
+    #[test]
+    fn digits_are_in_groups_of_three() {
+        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(group_digits(number), text);
+        }
+    }
+
+    #[test]
+    fn a_document_is_on_its_likeliest_layer() {
+        let mut map = GridMap::new(&[2, 1, 3], &[1, 1, 1]).unwrap();
+        let mut push = |best: &[(usize, f64)], layers: &[f64]| {
+            map.push(Document::default(), DocumentPosterior { best, layers });
+        };
+        push(&[(4, 0.4), (0, 0.3), (1, 0.3)], &[0.6, 0.4]);
+        push(&[(5, 1.0 + 1e-9)], &[0.0, 1.0]);
+        push(&[], &[0.5, 0.5]); // without a known word: the first
+        let layers: Vec<Vec<_>> =
+            map.documents.iter().map(|all| all.iter().map(|d| d.posterior.clone()).collect()).collect();
+        assert_eq!(layers, [vec![vec![(0, 0.3), (1, 0.3)], vec![]], vec![vec![(2, 1.0)]]]);
+    }
+
+    #[test]
+    fn what_no_page_shows_is_refused() {
+        let refused = |extents: &[usize], window: &[usize]| GridMap::new(extents, window).unwrap_err();
+        assert_eq!(refused(&[2; 4], &[1; 4]), PageError::Axes { axes: 4 });
+        assert_eq!(refused(&[10, 2, 2], &[1, 1, 1]), PageError::Layers { limit: MAX_LAYERS, found: 10 });
+        assert_eq!(refused(&[usize::MAX; 2], &[1; 2]), PageError::TooManyCells { limit: MAX_CELLS });
+        let map = GridMap::new(&[0, 4], &[1, 1]).unwrap();
+        assert_eq!(map.layer_of(3), 0);
+    }
+}
