@@ -19,6 +19,20 @@ pub struct Progress {
     pub change: Option<f64>,
 }
 
+impl Progress {
+    /// The progress of so many updates, such as one that was written down to go on from
+    /// ([`Iterations::resume`](crate::Iterations::resume)).
+    pub const fn new(
+        iteration: usize,
+        beta: f64,
+        free_energy: f64,
+        objective: f64,
+        change: Option<f64>,
+    ) -> Self {
+        Self { iteration, beta, free_energy, objective, change }
+    }
+}
+
 /// Why a fit ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -47,7 +61,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub(crate) fn new(progress: &Progress, end: End) -> Self {
+    /// The outcome of a fit that ended after this progress.
+    pub const fn new(progress: &Progress, end: End) -> Self {
         let Progress { iteration, beta, free_energy, objective, .. } = *progress;
         Self { iterations: iteration, beta, free_energy, objective, end }
     }
@@ -176,7 +191,8 @@ impl EmPlan {
         B: ?Sized,
         M: Fit<B>,
     {
-        self.run(model, batch, statistics, observer, None, |_, _| {})
+        let mut iterations = Iterations::new(*self);
+        Self::run(model, observer, |model| iterations.step(model, batch, statistics))
     }
 
     /// [`EmPlan::fit`] with posteriors that begin flat and sharpen, which loses many a poor optimum.
@@ -199,37 +215,26 @@ impl EmPlan {
         B: ?Sized,
         M: Fit<B> + Anneal,
     {
+        let mut iterations = Iterations::new(*self);
         let outcome =
-            self.run(model, batch, statistics, observer, Some(schedule), M::set_inverse_temperature);
+            Self::run(model, observer, |model| iterations.step_annealed(schedule, model, batch, statistics));
         model.set_inverse_temperature(1.0);
         outcome
     }
 
-    fn run<B, M>(
-        &self,
+    fn run<M, E>(
         model: &mut M,
-        batch: &B,
-        statistics: &mut M::Statistics,
         mut observer: impl FnMut(&M, &Progress) -> ControlFlow<()>,
-        schedule: Option<&Annealing>,
-        mut set_beta: impl FnMut(&mut M, f64),
-    ) -> Result<Outcome, FitError<M::Error>>
-    where
-        B: ?Sized,
-        M: Fit<B>,
-    {
-        let mut iterations = Iterations::after(*self, schedule.map_or(0, Annealing::iterations));
-        let mut iteration = 0;
+        mut step: impl FnMut(&mut M) -> Result<(Progress, Option<End>), FitError<E>>,
+    ) -> Result<Outcome, FitError<E>> {
         loop {
-            let beta = schedule.map_or(1.0, |schedule| schedule.beta(iteration));
-            let (progress, end) = iterations.step_at(beta, model, batch, statistics, &mut set_beta)?;
+            let (progress, end) = step(model)?;
             if observer(model, &progress).is_break() {
                 return Ok(Outcome::new(&progress, End::Stopped));
             }
             if let Some(end) = end {
                 return Ok(Outcome::new(&progress, end));
             }
-            iteration += 1;
         }
     }
 }

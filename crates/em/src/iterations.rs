@@ -1,5 +1,5 @@
 use crate::{
-    EmPlan, End, Fit, FitError, Progress, TablesMutExt,
+    Anneal, Annealing, EmPlan, End, Fit, FitError, Progress, TablesMutExt,
     fit::{has_converged, objective},
 };
 
@@ -26,22 +26,30 @@ use crate::{
 ///     }
 /// }
 /// ```
+///
+/// All that it knows besides the model and the statistics is [`Iterations::last`]: a fit that is to go on in another
+/// process writes down these three, and [`Iterations::resume`] takes it up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Iterations {
     plan: EmPlan,
-    limit: usize,
     last: Option<Progress>, // whose statistics are still to be learned from
 }
 
 impl Iterations {
     /// Before the first E-step.
-    pub fn new(plan: EmPlan) -> Self {
-        Self { plan, limit: plan.options().iterations, last: None }
+    pub const fn new(plan: EmPlan) -> Self {
+        Self { plan, last: None }
     }
 
-    /// With so many iterations before those of the plan.
-    pub(crate) fn after(plan: EmPlan, iterations: usize) -> Self {
-        Self { limit: plan.options().iterations.saturating_add(iterations), ..Self::new(plan) }
+    /// After the step that made this progress, with the model and the statistics that it left. `None` is before the
+    /// first E-step.
+    pub const fn resume(plan: EmPlan, last: Option<Progress>) -> Self {
+        Self { plan, last }
+    }
+
+    /// What the last step found, if there was one.
+    pub const fn last(&self) -> Option<Progress> {
+        self.last
     }
 
     /// Updates of the parameters so far.
@@ -68,13 +76,55 @@ impl Iterations {
         B: ?Sized,
         M: Fit<B>,
     {
-        self.step_at(1.0, model, batch, statistics, |_, _| {})
+        self.step_at(1.0, 0, model, batch, statistics, |_, _| {})
     }
 
-    /// A step at an inverse temperature, which `set_beta` gives to the model.
-    pub(crate) fn step_at<B, M>(
+    /// A step of [`EmPlan::fit_annealed`]: at the inverse temperature that the schedule has for it, which the model keeps.
+    /// The iterations of the schedule do not count against the limit of the plan.
+    ///
+    /// The schedule is at 1 where a fit converges or uses up its iterations. Whoever ends it before gives the model back
+    /// its exact posterior: `model.set_inverse_temperature(1.0)`.
+    ///
+    /// # Errors
+    /// Those of [`Iterations::step`].
+    ///
+    /// ```
+    /// use countgrid_em::{Anneal, Annealing, EmPlan, Fit, FitError, Iterations};
+    ///
+    /// fn fit<B, M: Fit<B> + Anneal>(
+    ///     plan: EmPlan,
+    ///     schedule: &Annealing,
+    ///     model: &mut M,
+    ///     batch: &B,
+    ///     statistics: &mut M::Statistics,
+    /// ) -> Result<(), FitError<M::Error>> {
+    ///     let mut iterations = Iterations::new(plan);
+    ///     while iterations.step_annealed(schedule, model, batch, statistics)?.1.is_none() {}
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn step_annealed<B, M>(
+        &mut self,
+        schedule: &Annealing,
+        model: &mut M,
+        batch: &B,
+        statistics: &mut M::Statistics,
+    ) -> Result<(Progress, Option<End>), FitError<M::Error>>
+    where
+        B: ?Sized,
+        M: Fit<B> + Anneal,
+    {
+        let iteration = self.last.map_or(0, |last| last.iteration.saturating_add(1));
+        let (beta, before) = (schedule.beta(iteration), schedule.iterations());
+        self.step_at(beta, before, model, batch, statistics, M::set_inverse_temperature)
+    }
+
+    /// A step at an inverse temperature, which `set_beta` gives to the model, in a fit with so many iterations before
+    /// those of the plan.
+    fn step_at<B, M>(
         &mut self,
         beta: f64,
+        before: usize,
         model: &mut M,
         batch: &B,
         statistics: &mut M::Statistics,
@@ -95,12 +145,12 @@ impl Iterations {
         // The objectives of different temperatures cannot be compared.
         let change = self.last.filter(|last| last.beta == 1.0).map(|last| objective - last.objective);
         let progress = Progress { iteration, beta, free_energy, objective, change };
-        let before = self.last.and_then(|last| last.change);
+        let previous = self.last.and_then(|last| last.change);
         self.last = Some(progress);
-        let end = if has_converged(&progress, before, self.plan.options().tolerance) {
+        let end = if has_converged(&progress, previous, self.plan.options().tolerance) {
             Some(End::Converged)
         } else {
-            (iteration >= self.limit).then_some(End::Limit)
+            (iteration >= self.plan.options().iterations.saturating_add(before)).then_some(End::Limit)
         };
         Ok((progress, end))
     }

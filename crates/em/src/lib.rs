@@ -7,7 +7,7 @@
 //!   else.
 //! - **Fitting**: [`Fit`] is an E-step that adds statistics and an M-step that reads them. [`EmPlan::fit`] is the
 //!   loop, with [annealing](EmPlan::fit_annealed) and seeded [`Restarts`], and [`Iterations`] the same one step at a
-//!   time; mini-batch by mini-batch there are [`StepwisePlan::fit`] and [`Stepwise`].
+//!   time; mini-batch by mini-batch there are [`StepwisePlan::fit`], [`StepwiseFit`] and [`Stepwise`].
 //! - **Free energy**: [`FreeEnergy`], the named terms of a datum; beside it [`ExpectedCounts`], from which gradients are.
 //!
 //! ```
@@ -62,6 +62,6 @@ pub use crate::{
     iterations::Iterations,
     options::{Annealing, EmOptions, EmPlan, OptionError},
     restarts::{Best, Restart, Restarts, restart_seed},
-    stepwise::{StepSize, Stepwise, StepwiseOptions, StepwisePlan},
+    stepwise::{StepSize, Stepwise, StepwiseFit, StepwiseOptions, StepwisePlan, StepwiseState},
     tables::{TablesError, TablesExt, TablesMutExt, elements},
 };

@@ -70,6 +70,33 @@ impl Restarts {
         Ok(Self { count, seed, next: 0, best: None, stopped: false })
     }
 
+    /// Goes on after so many runs, with the best of them; `stopped` if the last was.
+    ///
+    /// # Errors
+    /// [`OptionError::Restarts`] if there are none.
+    pub const fn resume(
+        count: usize,
+        seed: u64,
+        begun: usize,
+        best: Option<Best>,
+        stopped: bool,
+    ) -> Result<Self, OptionError> {
+        match Self::new(count, seed) {
+            Ok(restarts) => Ok(Self { next: begun, best, stopped, ..restarts }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Runs begun so far.
+    pub const fn begun(&self) -> usize {
+        self.next
+    }
+
+    /// Whether a run was stopped, after which there is no other.
+    pub const fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
     /// The next run; `None` after the last, or after one that was stopped.
     pub fn next_restart(&mut self) -> Option<Restart> {
         if self.stopped || self.next >= self.count {

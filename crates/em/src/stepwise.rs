@@ -133,36 +133,132 @@ impl StepwisePlan {
         M: Fit<B>,
         I: IntoIterator<Item = (B, f64)>,
     {
-        let mut stepwise = Stepwise::new(*self);
-        let mut previous: Option<Progress> = None; // at the end of the pass before
-        let mut pass = 0;
+        let mut fit = StepwiseFit::new(*self);
         loop {
-            let (mut sum, mut shares) = (0.0, 0.0);
-            let mut last = None;
+            let pass = fit.state().pass;
+            let mut ended = None;
             let mut batches = batches(pass).into_iter().peekable();
             while let Some((batch, share)) = batches.next() {
-                sum += stepwise.step(model, &batch, share, statistics)?;
-                shares += share;
-                let (iteration, free_energy) = (stepwise.steps(), sum / shares);
-                let objective = objective(iteration, free_energy, model.penalty())?;
-                let whole = previous.filter(|_| batches.peek().is_none());
-                let change = whole.map(|previous| objective - previous.objective);
-                let progress = Progress { iteration, beta: 1.0, free_energy, objective, change };
+                let last = batches.peek().is_none();
+                let (progress, end) = fit.step(model, &batch, share, last, statistics)?;
                 if observer(model, &progress).is_break() {
                     return Ok(Outcome::new(&progress, End::Stopped));
                 }
-                last = Some(progress);
+                ended = Some((progress, end));
             }
-            let progress = last.ok_or(FitError::NoBatch { pass })?;
-            if has_converged(&progress, previous.and_then(|previous| previous.change), self.0.tolerance) {
-                return Ok(Outcome::new(&progress, End::Converged));
+            if let (progress, Some(end)) = ended.ok_or(FitError::NoBatch { pass })? {
+                return Ok(Outcome::new(&progress, end));
             }
-            pass += 1;
-            if pass >= self.0.passes {
-                return Ok(Outcome::new(&progress, End::Limit));
-            }
-            previous = Some(progress);
         }
+    }
+}
+
+/// Where a stepwise fit over passes is between two mini-batches, apart from model and statistics: plain data, to be
+/// written down and to go on from ([`StepwiseFit::resume`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepwiseState {
+    /// Mini-batches learned so far, in all passes.
+    pub steps: usize,
+    /// Which pass is under way, from 0.
+    pub pass: usize,
+    /// Free energies of the mini-batches of this pass, in nats, added up.
+    pub free_energy: f64,
+    /// Shares of the mini-batches of this pass, added up.
+    pub share: f64,
+    /// The end of the pass before.
+    pub previous: Option<Progress>,
+}
+
+/// A stepwise fit over passes, one mini-batch a call. [`StepwisePlan::fit`] is this in a loop.
+///
+/// ```
+/// use countgrid_em::{Fit, FitError, StepwiseFit, StepwisePlan};
+///
+/// fn fit<B, M: Fit<B>>(
+///     plan: StepwisePlan,
+///     model: &mut M,
+///     batches: &[(B, f64)], // each with its share of the data
+///     statistics: &mut M::Statistics,
+///     mut show: impl FnMut(f64),
+/// ) -> Result<(), FitError<M::Error>> {
+///     let mut fit = StepwiseFit::new(plan);
+///     loop {
+///         for (place, (batch, share)) in batches.iter().enumerate() {
+///             let (progress, end) = fit.step(model, batch, *share, place + 1 == batches.len(), statistics)?;
+///             show(progress.free_energy);
+///             if end.is_some() {
+///                 return Ok(());
+///             }
+///         }
+///     }
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepwiseFit {
+    plan: StepwisePlan,
+    state: StepwiseState,
+}
+
+impl StepwiseFit {
+    /// Before the first mini-batch of the first pass.
+    pub fn new(plan: StepwisePlan) -> Self {
+        Self::resume(plan, StepwiseState::default())
+    }
+
+    /// Goes on from a state, with the model and the statistics that belong to it.
+    pub const fn resume(plan: StepwisePlan, state: StepwiseState) -> Self {
+        Self { plan, state }
+    }
+
+    /// Where the fit is.
+    pub const fn state(&self) -> &StepwiseState {
+        &self.state
+    }
+
+    /// Learns from one mini-batch, which is a `share` of the data in `(0, 1]` and perhaps the `last` of its pass. After
+    /// that one the next pass begins, unless the fit has ended: with [`End::Converged`] or, after the last pass,
+    /// [`End::Limit`].
+    ///
+    /// # Errors
+    /// Those of [`Stepwise::step`].
+    pub fn step<B, M>(
+        &mut self,
+        model: &mut M,
+        batch: &B,
+        share: f64,
+        last: bool,
+        statistics: &mut M::Statistics,
+    ) -> Result<(Progress, Option<End>), FitError<M::Error>>
+    where
+        B: ?Sized,
+        M: Fit<B>,
+    {
+        let StepwiseState { steps, pass, previous, .. } = self.state;
+        let mut stepwise = Stepwise::resume(self.plan, steps);
+        self.state.free_energy += stepwise.step(model, batch, share, statistics)?;
+        self.state.share += share;
+        self.state.steps = stepwise.steps();
+        let (iteration, free_energy) = (self.state.steps, self.state.free_energy / self.state.share);
+        let objective = objective(iteration, free_energy, model.penalty())?;
+        let change = previous.filter(|_| last).map(|previous| objective - previous.objective);
+        let progress = Progress { iteration, beta: 1.0, free_energy, objective, change };
+        if !last {
+            return Ok((progress, None));
+        }
+        let before = previous.and_then(|previous| previous.change);
+        self.state = StepwiseState {
+            pass: pass.saturating_add(1),
+            free_energy: 0.0,
+            share: 0.0,
+            previous: Some(progress),
+            ..self.state
+        };
+        let end = if has_converged(&progress, before, self.plan.0.tolerance) {
+            Some(End::Converged)
+        } else {
+            (self.state.pass >= self.plan.0.passes).then_some(End::Limit)
+        };
+        Ok((progress, end))
     }
 }
 
