@@ -19,6 +19,6 @@ pub use crate::{
     blocks::{BlockLimits, Blocks, BlocksBuilder, Storable},
     error::CorpusError,
     labels::LabelColumn,
-    mini_batches::{MiniBatch, MiniBatches, mini_batch_count},
+    mini_batches::{MiniBatch, MiniBatchCursor, MiniBatches, mini_batch_count},
     scaling::{Scale, ScaleError, Scaling, scale_to_total},
 };

@@ -40,6 +40,31 @@ pub struct MiniBatch<C> {
 #[derive(Debug)]
 pub struct MiniBatches<'a, C> {
     bags: &'a Blocks<C>,
+    cursor: MiniBatchCursor<C>,
+}
+
+impl<'a, C: Storable> MiniBatches<'a, C> {
+    /// A pass in mini-batches of `size` bags, as nearly as can be, in an order that follows from `seed`.
+    pub fn new(bags: &'a Blocks<C>, size: usize, seed: u64) -> Self {
+        Self { bags, cursor: MiniBatchCursor::new(bags, size, seed) }
+    }
+}
+
+impl<C: Storable> Iterator for MiniBatches<'_, C> {
+    type Item = Result<MiniBatch<C>, CorpusError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.cursor.next(self.bags)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.cursor.left(), Some(self.cursor.left()))
+    }
+}
+
+/// The place in a pass of [`MiniBatches`], which is given the bags for every mini-batch rather than borrow them.
+#[derive(Clone, Debug)]
+pub struct MiniBatchCursor<C> {
     blocks: Vec<usize>, // still to come, the next one last
     loaded: usize,
     buffer: Option<CsrBuf<C>>, // for blocks that are not in memory
@@ -49,32 +74,49 @@ pub struct MiniBatches<'a, C> {
     count: usize,
 }
 
-impl<'a, C: Storable> MiniBatches<'a, C> {
-    /// A pass in mini-batches of `size` bags, as nearly as can be, in an order that follows from `seed`.
-    pub fn new(bags: &'a Blocks<C>, size: usize, seed: u64) -> Self {
+impl<C: Storable> MiniBatchCursor<C> {
+    /// Before the first mini-batch of [`MiniBatches::new`].
+    pub fn new(bags: &Blocks<C>, size: usize, seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut blocks: Vec<usize> = (0..bags.blocks().len()).collect();
         shuffle(&mut blocks, &mut rng);
         let count = mini_batch_count(bags.len(), size);
-        Self { bags, blocks, loaded: 0, buffer: None, order: Vec::new(), rng, next: 0, count }
+        Self { blocks, loaded: 0, buffer: None, order: Vec::new(), rng, next: 0, count }
     }
 
-    fn fill(&mut self, bags: usize) -> Result<CsrBuf<C>, CorpusError> {
-        let mut batch = CsrBuf::new(self.bags.features())?;
+    /// The next mini-batch of the bags that the cursor was made for; `None` after the last.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
+    #[allow(clippy::should_implement_trait, reason = "an iterator has no argument")]
+    pub fn next(&mut self, bags: &Blocks<C>) -> Option<Result<MiniBatch<C>, CorpusError>> {
+        let range = part(bags.len(), self.count, self.next)?;
+        self.next += 1;
+        let share = range.len() as f64 / bags.len() as f64;
+        Some(self.fill(bags, range.len()).map(|bags| MiniBatch { bags, share }))
+    }
+
+    /// Mini-batches that are still to come.
+    pub fn left(&self) -> usize {
+        self.count.saturating_sub(self.next)
+    }
+
+    fn fill(&mut self, all: &Blocks<C>, bags: usize) -> Result<CsrBuf<C>, CorpusError> {
+        let mut batch = CsrBuf::new(all.features())?;
         while batch.len() < bags {
             if self.order.is_empty() {
                 let Some(block) = self.blocks.pop() else { break };
                 self.loaded = block;
                 let buffer = match &mut self.buffer {
                     Some(buffer) => buffer,
-                    None => self.buffer.insert(CsrBuf::new(self.bags.features())?),
+                    None => self.buffer.insert(CsrBuf::new(all.features())?),
                 };
-                let bags = self.bags.load(block, buffer)?.map_or(0, |block| block.len());
+                let bags = all.load(block, buffer)?.map_or(0, |block| block.len());
                 self.order.extend(0..bags);
                 shuffle(&mut self.order, &mut self.rng);
                 continue;
             }
-            let block: Option<Csr<'_, C>> = self.bags.loaded(self.loaded, self.buffer.as_ref());
+            let block: Option<Csr<'_, C>> = all.loaded(self.loaded, self.buffer.as_ref());
             let missing = bags - batch.len();
             let some = self.order.split_off(self.order.len().saturating_sub(missing));
             for bag in some {
@@ -82,22 +124,6 @@ impl<'a, C: Storable> MiniBatches<'a, C> {
             }
         }
         Ok(batch)
-    }
-}
-
-impl<C: Storable> Iterator for MiniBatches<'_, C> {
-    type Item = Result<MiniBatch<C>, CorpusError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let bags = part(self.bags.len(), self.count, self.next)?;
-        self.next += 1;
-        let share = bags.len() as f64 / self.bags.len() as f64;
-        Some(self.fill(bags.len()).map(|bags| MiniBatch { bags, share }))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.count.saturating_sub(self.next);
-        (left, Some(left))
     }
 }
 
