@@ -1,0 +1,179 @@
+use std::{convert::Infallible, error::Error, fmt};
+
+use countgrid_corpus::{CorpusError, memory::format_bytes};
+use countgrid_em::{FitError, OptionError, TablesError};
+use countgrid_grid::GridError;
+use countgrid_hmm::HmmError;
+use countgrid_io::ModelError;
+use countgrid_lda::LdaError;
+use countgrid_torus::ShapeError;
+
+use crate::{CheckpointError, ModelFileError, layout::format_sides};
+
+/// Why a model was not fitted, loaded or used.
+///
+/// ```
+/// use countgrid_estimators::EstimatorError;
+/// let error = EstimatorError::WindowTooLarge { extents: vec![4, 4], window: vec![2, 5], axis: 1 };
+/// let said = "the window 2x5 is larger than the grid 4x4: 5 cells on axis 1, where the grid has 4";
+/// assert_eq!(error.to_string(), said);
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "field names say what they hold")]
+pub enum EstimatorError {
+    /// The data could not be read.
+    Corpus(CorpusError),
+    /// A setting of the iterations was refused.
+    Option(OptionError),
+    /// A counting grid, or its options, were refused; or counts are too large for it.
+    Grid(GridError),
+    /// The same of latent Dirichlet allocation.
+    Lda(LdaError),
+    /// The same of a hidden Markov model.
+    Hmm(HmmError),
+    /// The iterations came to no end: a free energy is not finite.
+    Fit(FitError<Infallible>),
+    /// A model file could not be read or written.
+    File(ModelError),
+    /// A file that was read holds no such model.
+    Model(ModelFileError),
+    /// A checkpoint is that of another training.
+    Checkpoint(CheckpointError),
+    /// Counts that are all zero, or whose sum is not finite.
+    Tokens { tokens: f64 },
+    /// No axis, or more than [`crate::AXES`].
+    Axes { found: usize },
+    /// A window of another number of axes than its grid.
+    WindowAxes { extents: Vec<usize>, window: Vec<usize> },
+    /// A window that is larger than its grid.
+    WindowTooLarge { extents: Vec<usize>, window: Vec<usize>, axis: usize },
+    /// A place with another number of coordinates than the grid has axes.
+    Coordinates { extents: Vec<usize>, found: usize },
+    /// A mini-batch without data.
+    EmptyMiniBatch,
+    /// A grid that does not fit into memory; `needed` and `available` in bytes.
+    GridMemory { extents: Vec<usize>, features: usize, needed: u128, available: Option<u128> },
+    /// Tables that do not fit into memory.
+    Memory { elements: usize },
+    /// A grid whose tables on a microcontroller could not be addressed.
+    TableTooLarge,
+    /// Sequences of different lengths, where features are taken position by position.
+    SequenceLength { sequence: usize, longest: usize },
+    /// A training that has failed before.
+    Failed,
+}
+
+impl fmt::Display for EstimatorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Corpus(error) => error.fmt(f),
+            Self::Option(error) => error.fmt(f),
+            Self::Grid(error) => error.fmt(f),
+            Self::Lda(error) => error.fmt(f),
+            Self::Hmm(error) => error.fmt(f),
+            Self::Fit(error) => error.fmt(f),
+            Self::File(error) => error.fmt(f),
+            Self::Model(error) => error.fmt(f),
+            Self::Checkpoint(error) => error.fmt(f),
+            Self::Tokens { tokens } => write!(
+                f,
+                "the counts add up to {tokens}; a fit needs some tokens, and a finite number of them"
+            ),
+            Self::Axes { found } => {
+                write!(f, "{found} axes, at least 1 and at most {} are possible", crate::AXES)
+            }
+            Self::WindowAxes { extents, window } => write!(
+                f,
+                "the window {} has {} axes, the grid {} has {}",
+                format_sides(window),
+                window.len(),
+                format_sides(extents),
+                extents.len()
+            ),
+            Self::WindowTooLarge { extents, window, axis } => write!(
+                f,
+                "the window {} is larger than the grid {}: {} cells on axis {axis}, where the grid has {}",
+                format_sides(window),
+                format_sides(extents),
+                window.get(*axis).unwrap_or(&0),
+                extents.get(*axis).unwrap_or(&0)
+            ),
+            Self::Coordinates { extents, found } => write!(
+                f,
+                "a place of {found} coordinates, the grid {} has {} axes",
+                format_sides(extents),
+                extents.len()
+            ),
+            Self::EmptyMiniBatch => f.write_str("a mini-batch without documents"),
+            Self::GridMemory { extents, features, needed, available } => {
+                let (extents, needed) = (format_sides(extents), format_bytes(*needed));
+                write!(f, "a grid of {extents} with {features} words needs {needed} of memory")?;
+                match available {
+                    Some(available) => write!(f, ", and {} are free", format_bytes(*available)),
+                    None => Ok(()),
+                }
+            }
+            Self::Memory { elements } => write!(f, "{elements} numbers do not fit into memory"),
+            Self::TableTooLarge => f.write_str("the table cannot be addressed"),
+            Self::SequenceLength { sequence, longest } => write!(
+                f,
+                "sequence {} has another length than the longest, {longest}; terms by position take equal lengths",
+                sequence.saturating_add(1)
+            ),
+            Self::Failed => f.write_str("the training has failed before"),
+        }
+    }
+}
+
+impl Error for EstimatorError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        // `Display` shows the error itself.
+        match self {
+            Self::Corpus(error) => error.source(),
+            Self::File(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+macro_rules! from {
+    ($($variant:ident($error:ty))*) => {$(
+        impl From<$error> for EstimatorError {
+            fn from(error: $error) -> Self {
+                Self::$variant(error)
+            }
+        }
+    )*};
+}
+from! {
+    Corpus(CorpusError) Option(OptionError) Grid(GridError) Lda(LdaError) Hmm(HmmError) File(ModelError)
+    Model(ModelFileError) Checkpoint(CheckpointError)
+}
+
+impl From<ShapeError> for EstimatorError {
+    fn from(error: ShapeError) -> Self {
+        Self::Grid(error.into())
+    }
+}
+
+impl From<TablesError> for EstimatorError {
+    fn from(error: TablesError) -> Self {
+        Self::Checkpoint(CheckpointError::Tables(error))
+    }
+}
+
+impl From<FitError<EstimatorError>> for EstimatorError {
+    fn from(error: FitError<EstimatorError>) -> Self {
+        Self::Fit(match error {
+            FitError::Model(error) => return error,
+            FitError::Objective { iteration, free_energy, penalty } => {
+                FitError::Objective { iteration, free_energy, penalty }
+            }
+            FitError::Share { iteration, share } => FitError::Share { iteration, share },
+            FitError::NoBatch { pass } => FitError::NoBatch { pass },
+            FitError::Snapshot { expected, found } => FitError::Snapshot { expected, found },
+            _ => return Self::Failed,
+        })
+    }
+}

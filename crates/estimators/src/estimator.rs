@@ -1,0 +1,184 @@
+//! What a model implements to be trained, and what all trainings have in common.
+
+use std::ops::ControlFlow;
+
+use countgrid_em::{Annealing, End, Fit, FitError, Iterations, Learn, StepwiseFit, Tables, TablesMut};
+use countgrid_io::ModelFile;
+use rand_chacha::ChaCha8Rng;
+
+use crate::{DataDigest, EstimatorError, FitSummary, Progress, Schedule, Stored};
+
+/// A training in progress, one step a call: for a terminal, a page or a notebook to draw in between, and to be stopped.
+///
+/// [`crate::Training`] is that of every model that is fitted by expectation maximisation.
+pub trait Train: Sized {
+    /// What comes out.
+    type Fitted;
+
+    /// One step: an update of the parameters, or a first look at them. After the end nothing more happens, and the last
+    /// progress is given once more.
+    ///
+    /// # Errors
+    /// Counts too large for the floating-point type, an objective that is not finite, no memory; data that can no longer
+    /// be read. The training has then failed, and every further step says so ([`EstimatorError::Failed`]).
+    fn step(&mut self) -> Result<Progress, EstimatorError>;
+
+    /// Whether the last step was the last.
+    fn is_done(&self) -> bool;
+
+    /// Ends the training with the model as it is. Stages that are left only refine it, so that it has the size that was
+    /// wanted; for that there may still be a step to make.
+    fn stop(&mut self);
+
+    /// The fitted model. A training that is not done is stopped.
+    ///
+    /// # Errors
+    /// Those of [`Train::step`].
+    fn finish(self) -> Result<Self::Fitted, EstimatorError>;
+
+    /// All that it takes to go on from here, to the same bits, with the same options and data.
+    ///
+    /// # Errors
+    /// Data that cannot be read, since a checkpoint knows them by a digest; [`EstimatorError::Failed`].
+    fn checkpoint(&self) -> Result<ModelFile, EstimatorError>;
+
+    /// Steps until the end, or until the observer, which is called after every step, breaks: then the training stops with
+    /// the model as it is.
+    ///
+    /// # Errors
+    /// Those of [`Train::step`].
+    fn run(&mut self, mut observer: impl FnMut(&Progress) -> ControlFlow<()>) -> Result<(), EstimatorError> {
+        while !self.is_done() {
+            if observer(&self.step()?).is_break() {
+                self.stop();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a step of expectation maximisation returns: where the fit is, and whether it has ended.
+pub type Step = Result<(countgrid_em::Progress, Option<End>), FitError<EstimatorError>>;
+
+/// A model's options, checked: how its learner is begun at every stage of a schedule, and what becomes of it.
+///
+/// [`crate::Training`] does the rest.
+pub trait Estimator {
+    /// What checkpoints call the model.
+    const KIND: &'static str;
+    /// What it is fitted to.
+    type Data: ?Sized;
+    /// Its numbers.
+    type Scalar: Stored;
+    /// Its parameters.
+    type Parameters: Tables<Scalar = Self::Scalar>;
+    /// Sums over the data.
+    type Statistics: TablesMut<Scalar = Self::Scalar>;
+    /// The model that is being fitted. It follows from its parameters to the bit.
+    type Learner: Fit<Self::Data> + Learn<Statistics = Self::Statistics, Error = EstimatorError>;
+    /// A pass over the data in mini-batches.
+    type Pass: MiniBatchPass<Self::Data, Self::Learner>;
+    /// What comes out.
+    type Fitted;
+
+    /// Restarts, stages and phases.
+    fn schedule(&self) -> &Schedule;
+
+    /// Tokens of the data: what a bound is divided by.
+    fn tokens(&self) -> f64;
+
+    /// Every option by name and as text, so that a checkpoint knows its own.
+    fn options(&self) -> Vec<(&'static str, String)>;
+
+    /// What a checkpoint knows the data by.
+    ///
+    /// # Errors
+    /// Data that cannot be read.
+    fn digest(&self, data: &Self::Data) -> Result<DataDigest, EstimatorError>;
+
+    /// Begins a stage: at random, or from the learner of the stage before, whose memory is given back on the way.
+    ///
+    /// # Errors
+    /// No memory; data that cannot be read.
+    fn start(
+        &self,
+        data: &Self::Data,
+        stage: usize,
+        previous: Option<Self::Learner>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<(Self::Learner, Self::Statistics), EstimatorError>;
+
+    /// A learner of a stage from its parameters, one after the other as in their layout, and empty statistics.
+    ///
+    /// # Errors
+    /// Parameters that are none; no memory.
+    fn restore(
+        &self,
+        data: &Self::Data,
+        stage: usize,
+        parameters: &[Self::Scalar],
+    ) -> Result<(Self::Learner, Self::Statistics), EstimatorError>;
+
+    /// The parameters of a learner.
+    fn parameters<'a>(&self, learner: &'a Self::Learner) -> &'a Self::Parameters;
+
+    /// One iteration over all data. A model that can be annealed does so ([`Iterations::step_annealed`]) where there is a
+    /// schedule; the schedule of another has no such phase.
+    ///
+    /// # Errors
+    /// Those of [`Iterations::step`].
+    fn iterate(
+        &self,
+        iterations: &mut Iterations,
+        annealing: Option<&Annealing>,
+        data: &Self::Data,
+        learner: &mut Self::Learner,
+        statistics: &mut Self::Statistics,
+    ) -> Step {
+        let _ = annealing;
+        iterations.step(learner, data, statistics)
+    }
+
+    /// What becomes of the learner that was best.
+    ///
+    /// # Errors
+    /// No memory.
+    fn finish(&self, learner: Self::Learner, summary: FitSummary) -> Result<Self::Fitted, EstimatorError>;
+}
+
+/// A pass over data in mini-batches, whose order follows from a seed.
+pub trait MiniBatchPass<D: ?Sized, L: Learn<Error = EstimatorError>> {
+    /// A pass in mini-batches of about `size`, after its first `done`.
+    ///
+    /// # Errors
+    /// Data that cannot be read.
+    fn begin(data: &D, size: usize, seed: u64, done: usize) -> Result<Self, EstimatorError>
+    where
+        Self: Sized;
+
+    /// Learns from the next mini-batch.
+    ///
+    /// # Errors
+    /// Those of [`StepwiseFit::step`]; [`FitError::NoBatch`] if there is none.
+    fn step(
+        &mut self,
+        data: &D,
+        fit: &mut StepwiseFit,
+        learner: &mut L,
+        statistics: &mut L::Statistics,
+    ) -> Step;
+}
+
+/// For a model that is not fitted in mini-batches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoMiniBatches;
+
+impl<D: ?Sized, L: Learn<Error = EstimatorError>> MiniBatchPass<D, L> for NoMiniBatches {
+    fn begin(_: &D, _: usize, _: u64, _: usize) -> Result<Self, EstimatorError> {
+        Ok(Self)
+    }
+
+    fn step(&mut self, _: &D, fit: &mut StepwiseFit, _: &mut L, _: &mut L::Statistics) -> Step {
+        Err(FitError::NoBatch { pass: fit.state().pass })
+    }
+}

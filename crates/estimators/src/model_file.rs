@@ -1,0 +1,226 @@
+//! What model files of every kind have in common.
+
+use std::fmt;
+
+use countgrid_corpus::{Scaling, Storable};
+use countgrid_io::{ModelFile, TableData};
+use countgrid_math::Real;
+use countgrid_text::{StopWords, TextOptions};
+use serde_json::{Value, json};
+
+/// A scalar that a model file can hold.
+pub trait Stored: Real + Storable {
+    /// What model files and options call it.
+    const NAME: &'static str;
+    /// A table of this scalar.
+    fn into_data(table: Vec<Self>) -> TableData;
+    /// The elements of a table of this scalar; none of another.
+    fn from_data(table: TableData) -> Option<Vec<Self>>;
+}
+
+impl Stored for f32 {
+    const NAME: &'static str = "f32";
+    fn into_data(table: Vec<Self>) -> TableData {
+        TableData::F32(table)
+    }
+    fn from_data(table: TableData) -> Option<Vec<Self>> {
+        if let TableData::F32(table) = table { Some(table) } else { None }
+    }
+}
+
+impl Stored for f64 {
+    const NAME: &'static str = "f64";
+    fn into_data(table: Vec<Self>) -> TableData {
+        TableData::F64(table)
+    }
+    fn from_data(table: TableData) -> Option<Vec<Self>> {
+        if let TableData::F64(table) = table { Some(table) } else { None }
+    }
+}
+
+/// Why a file that was read holds no model of the kind that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "field names say what they hold")]
+pub enum ModelFileError {
+    /// A text that every model of the kind has.
+    NoText { name: &'static str },
+    /// A model of another kind.
+    Kind { expected: &'static str, found: String },
+    /// A text that is not JSON.
+    Json { name: &'static str, problem: String },
+    /// A text that is not what it should be.
+    Text { name: &'static str, expected: &'static str },
+    /// A table that every model of the kind has.
+    NoTable { name: &'static str },
+    /// A table, or several, of another type or shape.
+    Table { expected: &'static str },
+    /// Fewer or more words than the tables are for.
+    Vocabulary { words: usize, features: usize },
+    /// Tables whose numbers are no model; says why.
+    Numbers { problem: String },
+}
+
+impl fmt::Display for ModelFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoText { name } => write!(f, "it has no text `{name}`"),
+            Self::Kind { expected, .. } => write!(f, "its text `kind` is not `{expected}`"),
+            Self::Json { name, problem } => write!(f, "its text `{name}` is not JSON: {problem}"),
+            Self::Text { name, expected } => write!(f, "its text `{name}` {expected}"),
+            Self::NoTable { name } => write!(f, "it has no table `{name}`"),
+            Self::Table { expected } => f.write_str(expected),
+            Self::Vocabulary { words, features } => write!(f, "it has {words} words and `pi` for {features}"),
+            Self::Numbers { problem } => f.write_str(problem),
+        }
+    }
+}
+
+impl std::error::Error for ModelFileError {}
+
+/// What a model of any kind is apart from its numbers and their shapes.
+///
+/// ```
+/// use countgrid_estimators::ModelInfo;
+/// use countgrid_io::ModelFile;
+///
+/// let info = ModelInfo { title: "posts".into(), vocabulary: vec!["ant".into()], ..ModelInfo::default() };
+/// let mut file = ModelFile::default();
+/// info.write("counting grid", &mut file);
+/// assert_eq!(ModelInfo::read(&file)?, info);
+/// # Ok::<(), countgrid_estimators::ModelFileError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelInfo {
+    /// What the model is called.
+    pub title: String,
+    /// The words, in the order of features.
+    pub vocabulary: Vec<String>,
+    /// How a text becomes words: what concerns the selection of the vocabulary is done with.
+    pub text: TextOptions,
+    /// How numbers become counts.
+    pub scaling: Scaling,
+    /// The data and how the model was fitted, to be shown. Nothing that two equal runs do not share, such as times and
+    /// paths: equal runs give equal files.
+    pub fit: Value,
+}
+
+impl ModelInfo {
+    /// Puts it into a file, as the texts `kind`, `version`, `title`, `text`, `numbers`, `fit` and `vocabulary`.
+    pub fn write(&self, kind: &str, file: &mut ModelFile) {
+        let texts = [
+            ("kind", kind.to_owned()),
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("title", self.title.clone()),
+            ("text", text_to_json(&self.text).to_string()),
+            ("numbers", numbers_to_json(&self.scaling).to_string()),
+            ("fit", self.fit.to_string()),
+        ];
+        file.metadata.extend(texts.map(|(key, text)| (key.to_owned(), text)));
+        file.set_strings("vocabulary", &self.vocabulary);
+    }
+
+    /// What [`ModelInfo::write`] has put there.
+    ///
+    /// # Errors
+    /// A text that is not there, or not as it was written.
+    pub fn read(file: &ModelFile) -> Result<Self, ModelFileError> {
+        let title = file.metadata.get("title").ok_or(ModelFileError::NoText { name: "title" })?.clone();
+        let wrong = |name, expected| ModelFileError::Text { name, expected };
+        let text = text_from_json(&json_of(file, "text")?).ok_or(wrong("text", "lacks text options"))?;
+        // Files of before there were tables of numbers do not say.
+        let scaling = match json_of(file, "numbers") {
+            Ok(numbers) => numbers_from_json(&numbers).ok_or(wrong("numbers", "is no scale"))?,
+            Err(_) => Scaling::default(),
+        };
+        let vocabulary =
+            file.strings("vocabulary").ok_or(wrong("vocabulary", "is not a JSON array of words"))?;
+        Ok(Self { title, vocabulary, text, scaling, fit: json_of(file, "fit")? })
+    }
+}
+
+/// The kind of model that a file holds.
+pub(crate) fn kind_of(file: &ModelFile) -> Result<&str, ModelFileError> {
+    file.metadata.get("kind").map(String::as_str).ok_or(ModelFileError::NoText { name: "kind" })
+}
+
+/// A text of a file that is JSON.
+pub(crate) fn json_of(file: &ModelFile, name: &'static str) -> Result<Value, ModelFileError> {
+    let text = file.metadata.get(name).ok_or(ModelFileError::NoText { name })?;
+    serde_json::from_str(text).map_err(|error| ModelFileError::Json { name, problem: error.to_string() })
+}
+
+fn text_to_json(options: &TextOptions) -> Value {
+    let stop_words = match &options.stop_words {
+        StopWords::English => json!("english"),
+        StopWords::List(words) => json!(words),
+        _ => json!("none"),
+    };
+    json!({
+        "stop_words": stop_words, "stem": options.stem, "ngrams": options.ngrams,
+        "min_letters": options.min_letters, "max_letters": options.max_letters,
+    })
+}
+
+fn numbers_to_json(scaling: &Scaling) -> Value {
+    json!({ "scale": scaling.scale.to_string(), "tokens": scaling.tokens })
+}
+
+fn numbers_from_json(value: &Value) -> Option<Scaling> {
+    let tokens = match value.get("tokens")? {
+        Value::Null => None,
+        tokens => Some(tokens.as_f64().filter(|&tokens| tokens > 0.0 && tokens.is_finite())?),
+    };
+    Some(Scaling { scale: value.get("scale")?.as_str()?.parse().ok()?, tokens })
+}
+
+fn text_from_json(value: &Value) -> Option<TextOptions> {
+    let stop_words = match value.get("stop_words")? {
+        Value::Array(words) => {
+            let words = words.iter().map(|word| word.as_str().map(str::to_owned));
+            StopWords::List(words.collect::<Option<_>>()?)
+        }
+        Value::String(word) if word == "english" => StopWords::English,
+        Value::String(word) if word == "none" => StopWords::None,
+        _ => return None,
+    };
+    let letters = |key| usize::try_from(value.get(key)?.as_u64()?).ok();
+    Some(TextOptions {
+        stop_words,
+        stem: value.get("stem")?.as_bool()?,
+        // Files of before there were n-grams do not say.
+        ngrams: match value.get("ngrams") {
+            Some(letters) if !letters.is_null() => Some(usize::try_from(letters.as_u64()?).ok()?),
+            _ => None,
+        },
+        min_letters: letters("min_letters")?,
+        max_letters: letters("max_letters")?,
+        ..TextOptions::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use countgrid_corpus::Scale;
+
+    use super::*;
+
+    #[test]
+    fn text_options_come_back() {
+        for stop_words in [StopWords::English, StopWords::None, StopWords::List(vec!["a".into()])] {
+            let options = TextOptions {
+                stop_words,
+                stem: true,
+                ngrams: Some(3),
+                min_letters: 3,
+                ..TextOptions::default()
+            };
+            assert_eq!(text_from_json(&text_to_json(&options)), Some(options));
+        }
+        assert_eq!(text_from_json(&json!({ "stop_words": "french" })), None);
+        for scaling in [Scaling::default(), Scaling { scale: Scale::Log(20.0), tokens: Some(1e3) }] {
+            assert_eq!(numbers_from_json(&numbers_to_json(&scaling)), Some(scaling));
+        }
+        assert_eq!(numbers_from_json(&json!({ "scale": "shift", "tokens": -1 })), None);
+    }
+}
