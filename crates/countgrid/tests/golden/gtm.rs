@@ -1,4 +1,5 @@
-//! Kinds `gtm_basis`, `gtm_baselines`, `zipgtm_estep`, `zipgtm_em`, `zipgtm_init` and `zip_regression`.
+//! Kinds `gtm_basis`, `gtm_baselines`, `zipgtm_estep`, `zipgtm_em`, `zipgtm_init`, `zipgtm_stress` and
+//! `zip_regression`.
 
 use countgrid::{
     classify::{leave_one_out, silhouette},
@@ -264,6 +265,96 @@ pub fn e_step<T: Real + countgrid::counts::Count>(case: &Case) -> Result<(), Fai
     Ok(())
 }
 
+/// Scores are sums of some 6 terms of size 8400 = 1200 · 7 at most, off by that times u = 6e-8 for the rounded log
+/// rate and again for each addition: 7 · 5e-4.
+const SINGLE_STRESS: Tolerance = Tolerance { rel: 0.0, abs: 4e-3 };
+/// In the one document that is not all at one point terms are 60 · 4.2 at most: 7 · 252 · 6e-8, relative.
+const SINGLE_STRESS_R: Tolerance = Tolerance { rel: 1.1e-4, abs: 1.1e-4 };
+/// `σ(a)` is `e^a` where it is not near 1, and `a` is between -88 and 0 where that is a normal number, rounded to
+/// 88 · 6e-8 relative; below it is anything smaller.
+const SINGLE_STRESS_Z: Tolerance = Tolerance { rel: 6e-6, abs: 1.2e-38 };
+
+/// Log rates and logits as they are, by basis functions and covariates that each tell one point and one document. The
+/// paths that know no covariates see one document at a time.
+pub fn stress<T: Real + countgrid::counts::Count>(case: &Case) -> Result<(), Failure> {
+    let tolerance = case.tolerance::<T>(SINGLE_STRESS)?;
+    let (of_r, of_z) = (case.tolerance::<T>(SINGLE_STRESS_R)?, case.tolerance::<T>(SINGLE_STRESS_Z)?);
+    let (log_rates, eta, t) = (case.input("loglam")?, case.input("eta")?, case.input("T")?);
+    let ([points, features], [documents, _]) = (matrix(&log_rates)?, matrix(&t)?);
+    let unit = |size: usize| -> Vec<T> {
+        (0..size * size).map(|at| if at % (size + 1) == 0 { T::one() } else { T::zero() }).collect()
+    };
+    let weights = transposed(&cast::<T>(&log_rates.data), features);
+    let mixing = cast::<T>(&case.input("alpha")?.data);
+    let (counts, eta) = (cast::<T>(&t.data), cast::<T>(&eta.data));
+    let map = |shape: Shape, gamma: &[T]| -> Result<Map<T>, Failure> {
+        let mut map = Gtm::allocate(shape, &vec![T::zero(); points], &unit(points), Priors::default())?;
+        if shape.covariates() > 1 {
+            map.set_profiles(&unit(documents))?;
+        }
+        map.set("weights", &weights)?;
+        map.set("mixing", &mixing)?;
+        map.set("inflation", gamma)?;
+        Ok(Map::<T>::allocate(map, Options::default())?)
+    };
+    let shape = |inflation| Shape::new(EmissionModel::Zip(inflation), points, 1, points, features);
+    let alone = |n: usize| &eta[n * features..][..features];
+    let learners = [
+        vec![map(
+            shape(Inflation::Document)?.with_profiles(documents, documents)?,
+            &transposed(&eta, features),
+        )?],
+        (0..documents).map(|n| map(shape(Inflation::Document)?, alone(n))).collect::<Result<_, Failure>>()?,
+        (0..documents)
+            .map(|n| {
+                let by_point: Vec<T> = alone(n).iter().flat_map(|&eta| vec![eta; points]).collect();
+                map(shape(Inflation::Latent)?, &by_point)
+            })
+            .collect::<Result<_, Failure>>()?,
+    ];
+    let of_cells =
+        (0..documents * points).flat_map(|at| (0..features).map(move |j| (at / points, at % points, j)));
+    let z: Vec<T> = of_cells
+        .map(|(n, k, j)| {
+            let cell = Zip::from_ln_rate(eta[n * features + j], weights[j * points + k])?;
+            Ok(cell.inflated(counts[n * features + j]))
+        })
+        .collect::<Result<_, Failure>>()?;
+    for learners in &learners {
+        let (mut joint, mut r, mut log_likelihood, mut free_energy) = (vec![], vec![], 0.0, 0.0);
+        for (part, learner) in learners.iter().enumerate() {
+            let own = documents / learners.len();
+            let counts = &counts[part * own * features..][..own * features];
+            let profiles: Vec<usize> = (0..own).collect();
+            let mut bags = Documents::new(Dense::new(features, counts)?);
+            if own > 1 {
+                bags = bags.with_profiles(&profiles)?;
+            }
+            let posteriors = Posteriors::new(learner, &bags, own)?;
+            joint.extend(posteriors.joint);
+            r.extend(posteriors.r);
+            log_likelihood += posteriors.log_likelihood;
+            free_energy += learner.expectation(&bags, &mut Statistics::allocate(*learner.map().shape())?)?;
+        }
+        let of_mixing = mixing.iter().cycle();
+        let emission: Vec<T> =
+            joint.iter().zip(of_mixing).map(|(&joint, &alpha)| joint - countgrid::math::ln(alpha)).collect();
+        for name in case.expected_names() {
+            match name {
+                "log_emission" => case.check(name, &emission, tolerance)?,
+                "R" => case.check(name, &r, of_r)?,
+                "log_likelihood" => {
+                    case.check(name, &[log_likelihood], tolerance)?;
+                    case.check(name, &[-free_energy], tolerance)?;
+                }
+                "Z" => case.check(name, &z, of_z)?,
+                _ => return Err(Failure(format!("expected.{name}: no such result"))),
+            }
+        }
+    }
+    Ok(())
+}
+
 /// What a fit expects, by any name that the files use.
 fn fit<T: Real, D: Source<T>>(
     case: &Case,
@@ -319,9 +410,10 @@ pub fn em<T: Real + countgrid::counts::Count>(case: &Case) -> Result<(), Failure
         _ => Inflation::Document,
     });
     let covariates = case.input_or_none("G")?.map_or(Ok(1), |g| matrix(&g).map(|shape| shape[1]))?;
-    // Both paths, where there are two.
+    // Both paths, where there are two: the fast one takes neither covariates nor exposures.
+    let fast = covariates == 1 && case.input_or_none("exposure")?.is_none();
     for general in [true, false] {
-        if general || covariates == 1 {
+        if general || fast {
             let start = Start::<T>::read(case, emission_model, "T", general)?;
             fit(case, &start, &start.documents()?, case.flag("update_alpha"))?;
         }
