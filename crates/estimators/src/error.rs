@@ -60,6 +60,8 @@ pub enum EstimatorError {
     TableTooLarge,
     /// Sequences of different lengths, where features are taken position by position.
     SequenceLength { sequence: usize, longest: usize },
+    /// Features that a model does not give for a datum; says why.
+    Gradient { problem: String },
     /// A training that has failed before.
     Failed,
 }
@@ -121,6 +123,7 @@ impl fmt::Display for EstimatorError {
                 "sequence {} has another length than the longest, {longest}; terms by position take equal lengths",
                 sequence.saturating_add(1)
             ),
+            Self::Gradient { problem } => f.write_str(problem),
             Self::Failed => f.write_str("the training has failed before"),
         }
     }

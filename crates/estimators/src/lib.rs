@@ -14,6 +14,8 @@ mod blocks;
 mod checkpoint;
 mod error;
 mod estimator;
+mod features;
+mod grid;
 mod layout;
 mod model_file;
 mod progress;
@@ -25,6 +27,11 @@ pub use crate::{
     checkpoint::{CHECKPOINT_KIND, CheckpointError, DataDigest},
     error::EstimatorError,
     estimator::{Estimator, MiniBatchPass, NoMiniBatches, Step, Train},
+    features::{FeatureKind, FeatureRows, Gradients},
+    grid::{
+        CircularMean, FittedGrid, GridInference, GridLabels, GridLearner, GridOptions, GridParameters,
+        GridPlacement, GridPlan, GridPosition, GridSchedule, GridStart, GridTraining,
+    },
     layout::{AXES, GridLayout, format_sides},
     model_file::{ModelFileError, ModelInfo, Stored},
     progress::{FitSummary, Phase, Progress, end_reason},

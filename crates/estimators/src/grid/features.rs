@@ -1,0 +1,131 @@
+use countgrid_corpus::{Blocks, Storable};
+use countgrid_counts::{Bag, Bags, Csr};
+use countgrid_em::ExpectedCounts;
+use countgrid_grid::{Grouping, Sources, Terms};
+use countgrid_math::Real;
+use countgrid_scores::{spread_rows, spread_scratch_len};
+
+use crate::{EstimatorError, FeatureKind, FeatureRows, FittedGrid, Gradients, Stored, blocks::zeros};
+
+impl<T: Stored> FittedGrid<T> {
+    /// The posterior over places of every bag, `[bag][cell]`.
+    ///
+    /// # Errors
+    /// Those of [`FittedGrid::for_each_posterior`].
+    pub fn transform(&self, bags: &Blocks<T>) -> Result<FeatureRows, EstimatorError> {
+        let mut rows = FeatureRows::zeros(bags.len(), self.shape().cells())?;
+        self.for_each_posterior(bags, |bag, _, posterior| {
+            let row = rows.row_mut(bag);
+            posterior.for_each(|cell, q| {
+                if let Some(x) = row.get_mut(cell) {
+                    *x = q.to_f64();
+                }
+            });
+        })?;
+        Ok(rows)
+    }
+
+    /// What the grid says of every bag.
+    ///
+    /// # Errors
+    /// Those of [`FittedGrid::for_each_posterior`]; [`EstimatorError::Gradient`].
+    pub fn features(&self, kind: FeatureKind, bags: &Blocks<T>) -> Result<FeatureRows, EstimatorError> {
+        match kind {
+            FeatureKind::Posterior => self.transform(bags),
+            FeatureKind::Spread => {
+                let mut rows = self.transform(bags)?;
+                let windows = self.shape().windows();
+                // Rows have as many columns as there are cells, and scratch its length.
+                spread_rows(windows, &mut rows.values, &mut zeros(spread_scratch_len(windows))?)
+                    .map_err(|error| EstimatorError::Gradient { problem: error.to_string() })?;
+                Ok(rows)
+            }
+            FeatureKind::Fess => self.terms(bags, Grouping::Location, false),
+            FeatureKind::Nfess => self.terms(bags, Grouping::Location, true),
+            FeatureKind::FessWords => self.terms(bags, Grouping::Feature, false),
+            FeatureKind::FessSources => {
+                let sources = self.sources()?;
+                let (mut own, mut scratch) = (zeros(sources.terms())?, zeros(sources.scratch())?);
+                each_row(bags, sources.terms(), |block, bag, row| {
+                    sources.bag_terms(block, bag, &mut own, &mut scratch)?;
+                    row.iter_mut().zip(&own).for_each(|(to, from)| *to = Real::to_f64(*from));
+                    Ok(())
+                })
+            }
+            FeatureKind::Fisher => bag_gradients(&Gradients::Fisher(&self.sources()?), bags),
+        }
+    }
+
+    /// Tangent vectors of the posterior log-odds of two grids (Tsuda et al. 2002).
+    ///
+    /// # Errors
+    /// Those of [`FittedGrid::features`].
+    pub fn tangents(
+        models: [&Self; 2],
+        log_odds: f64,
+        bags: &Blocks<T>,
+    ) -> Result<FeatureRows, EstimatorError> {
+        let [plus, minus] = models.map(Self::sources);
+        bag_gradients(&Gradients::Top { models: [&plus?, &minus?], log_odds }, bags)
+    }
+
+    fn sources(
+        &self,
+    ) -> Result<
+        Sources<'_, T, countgrid_math::AlignedVec<T>, countgrid_math::AlignedVec<T>, { crate::AXES }>,
+        EstimatorError,
+    > {
+        Ok(Sources::new(&self.grid, self.histograms()?)?)
+    }
+
+    /// The terms of the free energy, of each token if `by_token`.
+    fn terms(
+        &self,
+        bags: &Blocks<T>,
+        grouping: Grouping,
+        by_token: bool,
+    ) -> Result<FeatureRows, EstimatorError> {
+        let model = Terms::new(self.histograms()?, grouping);
+        let (mut own, mut scratch) = (zeros::<T>(model.terms())?, zeros::<T>(model.scratch())?);
+        each_row(bags, model.terms(), |block, bag, row| {
+            model.bag_terms(block, bag, &mut own, &mut scratch)?;
+            let total: f64 = block.total(bag);
+            let length = if by_token && total > 0.0 { total } else { 1.0 };
+            row.iter_mut().zip(&own).for_each(|(to, from)| *to = Real::to_f64(*from) / length);
+            Ok(())
+        })
+    }
+}
+
+/// A row of each bag.
+pub(crate) fn each_row<C: Storable>(
+    bags: &Blocks<C>,
+    columns: usize,
+    mut write: impl FnMut(&Csr<'_, C>, usize, &mut [f64]) -> Result<(), EstimatorError>,
+) -> Result<FeatureRows, EstimatorError> {
+    let mut rows = FeatureRows::zeros(bags.len(), columns)?;
+    bags.for_each_block(true, |first, block| {
+        (0..block.len()).try_for_each(|bag| write(&block, bag, rows.row_mut(first + bag)))
+    })?;
+    Ok(rows)
+}
+
+/// Gradients of a model of bags.
+pub(crate) fn bag_gradients<C: Storable, M>(
+    gradients: &Gradients<'_, M>,
+    bags: &Blocks<C>,
+) -> Result<FeatureRows, EstimatorError>
+where
+    M: for<'b> ExpectedCounts<Bag<'b, C>>,
+    for<'b> <M as ExpectedCounts<Bag<'b, C>>>::Error: std::fmt::Display,
+{
+    let refuse = |error| EstimatorError::Corpus(countgrid_corpus::CorpusError::Bags(error));
+    let empty = Bag::<C>::new(bags.features(), &[], &[]).map_err(refuse)?;
+    let (rows, mut scratch) = gradients.rows(0, Some(&empty))?; // every bag needs the same
+    each_row(bags, rows.columns, |block, bag, row| {
+        let entries = block.entries(bag).map(|(word, count)| (word as u32, count)); // words are fewer than 2³²
+        let (words, counts): (Vec<u32>, Vec<C>) = entries.unzip();
+        let bag = Bag::new(bags.features(), &words, &counts).map_err(refuse)?;
+        gradients.gradient(&bag, row, &mut scratch)
+    })
+}

@@ -1,0 +1,158 @@
+use std::sync::OnceLock;
+
+use countgrid_corpus::{Blocks, LabelColumn, Storable};
+use countgrid_counts::Bags;
+use countgrid_em::Tables;
+use countgrid_grid::{LogHistograms, Posterior, Shape};
+use countgrid_math::{AlignedVec, Real};
+
+use crate::{
+    AXES, EstimatorError, FitSummary, GridInference, GridLabels, GridLayout, GridParameters, ModelInfo,
+    blocks::zeros,
+};
+
+/// Bags that are placed together.
+const CHUNK: usize = 256;
+
+/// A fitted counting grid, or a mixture: where bags lie on it, what its places are about, and its file.
+///
+/// The table that placing bags needs is computed when it is first needed, unless a training has left it.
+#[derive(Debug)]
+pub struct FittedGrid<T> {
+    /// Title, vocabulary, and how it was fitted.
+    pub info: ModelInfo,
+    pub(super) layout: GridLayout,
+    pub(super) grid: GridParameters<T>,
+    pub(super) labels: Option<GridLabels<T>>,
+    histograms: OnceLock<GridInference<T>>,
+    summary: Option<FitSummary>,
+}
+
+impl<T: Real> FittedGrid<T> {
+    /// A grid from its parts.
+    ///
+    /// # Errors
+    /// [`EstimatorError::Grid`] if the grid is not of this layout.
+    pub fn new(
+        info: ModelInfo,
+        layout: GridLayout,
+        grid: GridParameters<T>,
+        labels: Option<GridLabels<T>>,
+    ) -> Result<Self, EstimatorError> {
+        if layout.shape(grid.shape().features())? != *grid.shape() {
+            return Err(countgrid_grid::GridError::ShapeMismatch.into());
+        }
+        Ok(Self { info, layout, grid, labels, histograms: OnceLock::new(), summary: None })
+    }
+
+    pub(super) fn from_training(
+        info: ModelInfo,
+        layout: GridLayout,
+        grid: GridParameters<T>,
+        histograms: GridInference<T>,
+        summary: FitSummary,
+    ) -> Self {
+        let histograms = OnceLock::from(histograms);
+        Self { info, layout, grid, labels: None, histograms, summary: Some(summary) }
+    }
+
+    /// The grid and its window.
+    pub fn layout(&self) -> &GridLayout {
+        &self.layout
+    }
+
+    /// The shape, with leading axes of one cell where the layout has fewer than [`AXES`].
+    pub fn shape(&self) -> &Shape<AXES> {
+        self.grid.shape()
+    }
+
+    /// The parameters: `pi` `[feature][cell]`, `prior` `[cell]`.
+    pub fn grid(&self) -> &GridParameters<T> {
+        &self.grid
+    }
+
+    /// How the training ended; none of a grid that was loaded.
+    pub fn summary(&self) -> Option<&FitSummary> {
+        self.summary.as_ref()
+    }
+
+    /// What documents at each window would read as their label.
+    pub fn labels(&self) -> Option<&GridLabels<T>> {
+        self.labels.as_ref()
+    }
+
+    /// The table that placing bags needs.
+    ///
+    /// # Errors
+    /// [`EstimatorError::Memory`].
+    pub fn histograms(&self) -> Result<&GridInference<T>, EstimatorError> {
+        if let Some(histograms) = self.histograms.get() {
+            return Ok(histograms);
+        }
+        let shape = self.shape();
+        let mut scratch = aligned(shape.plane_scratch_len())?;
+        let packed = LogHistograms::pack(&self.grid, aligned(shape.histograms_len::<T>())?, &mut scratch)?;
+        Ok(self.histograms.get_or_init(|| packed))
+    }
+
+    /// Calls `visit` with the number, the tokens and the posterior of every bag, in order.
+    ///
+    /// # Errors
+    /// Bags over another number of features; counts too large for the floating-point type; blocks that cannot be read; no
+    /// memory.
+    pub fn for_each_posterior<C: Storable>(
+        &self,
+        bags: &Blocks<C>,
+        mut visit: impl FnMut(usize, f64, &Posterior<'_, T, AXES>),
+    ) -> Result<(), EstimatorError> {
+        let (shape, histograms) = (self.shape(), self.histograms()?);
+        let scratch = aligned(shape.posterior_scratch_len::<T>(CHUNK));
+        let mut scratch = scratch.or_else(|_| aligned(shape.posterior_scratch_len::<T>(1)))?;
+        bags.for_each_block(true, |first, block| {
+            let placed = histograms.posteriors(&block, &mut scratch, |bag, posterior| {
+                visit(first + bag, block.total(bag), posterior);
+            });
+            placed.map_err(|error| crate::BagError::after(error, first).into())
+        })
+    }
+
+    /// The free energy `-log p(c)` of each bag in nats, without the multinomial coefficient.
+    ///
+    /// # Errors
+    /// Those of [`FittedGrid::for_each_posterior`].
+    pub fn score<C: Storable>(&self, bags: &Blocks<C>) -> Result<Vec<f64>, EstimatorError> {
+        let mut free_energies = zeros(bags.len())?;
+        self.for_each_posterior(bags, |bag, _, posterior| {
+            free_energies[bag] = -posterior.log_evidence().to_f64();
+        })?;
+        Ok(free_energies)
+    }
+
+    /// Embeds labels where the documents that have them lie. There are none then without labels, with more of them than
+    /// features (rather titles than classes), or if no document that has one has a word: without one it has no place.
+    ///
+    /// # Errors
+    /// Those of [`FittedGrid::for_each_posterior`].
+    pub fn embed_labels<C: Storable>(
+        &mut self,
+        labels: &LabelColumn,
+        bags: &Blocks<C>,
+    ) -> Result<(), EstimatorError> {
+        let (shape, names) = (*self.shape(), &labels.names);
+        self.labels = None;
+        if !(1..=shape.features()).contains(&names.len()) {
+            return Ok(());
+        }
+        let label_of = |document: usize| labels.by_document.get(document).copied().flatten();
+        let embedded = self.label_shares(bags, names.len(), |document| Some(label_of(document)? as usize))?;
+        let Some(embedded) = embedded else { return Ok(()) };
+        let table = embedded.buffer().iter().map(|&share| T::from_f64(share)).collect();
+        self.labels = Some(GridLabels::new(shape, names.clone(), table)?);
+        Ok(())
+    }
+}
+
+/// So many zeros.
+pub(super) fn aligned<T: Real>(elements: usize) -> Result<AlignedVec<T>, EstimatorError> {
+    AlignedVec::zeroed(elements).map_err(|_| EstimatorError::Memory { elements })
+}

@@ -1,0 +1,78 @@
+//! Whether a fit has room, before anything is allocated for it.
+
+use countgrid_grid::Shape;
+use countgrid_math::Real;
+
+use crate::{AXES, EstimatorError, GridLayout};
+
+/// Bags that are placed together if there is room: enough that reading the table is shared.
+const CHUNK: usize = 1024;
+
+/// The shape of a grid, and how many bags to place together, within so many bytes of memory if there is a limit.
+///
+/// A fit holds three tables of cells by features (the grid, the logarithms of its windows, their expected counts),
+/// one more for the best of several restarts, and a chunk of bags by cells.
+pub(crate) fn plan<T: Real>(
+    layout: &GridLayout,
+    features: usize,
+    restarts: usize,
+    available: Option<u128>,
+) -> Result<(Shape<AXES>, usize), EstimatorError> {
+    let bytes = size_of::<T>() as u128;
+    let copies = if restarts > 1 { 2 } else { 1 };
+    let too_large = |needed: u128| EstimatorError::GridMemory {
+        extents: layout.extents().to_vec(),
+        features,
+        needed,
+        available,
+    };
+    let Ok(shape) = layout.shape(features) else {
+        let table = layout.cells().saturating_mul(features as u128 + 1);
+        return Err(too_large(table.saturating_mul((2 + copies) * bytes)));
+    };
+    // A shape that was accepted can be counted in `usize`; its tables together perhaps cannot.
+    let tables = shape.grid_len() as u128 * copies
+        + shape.histograms_len::<T>() as u128
+        + shape.sums_len::<T>() as u128;
+    // Scratch for two bags can be counted in `usize`; from there on each takes as much as the one before.
+    let [one, two] = [1, 2].map(|bags| shape.posterior_scratch_len::<T>(bags) as u128);
+    let scratch =
+        |chunk: usize| (one + (chunk as u128 - 1) * (two - one)).max(shape.plane_scratch_len() as u128);
+    let needed = |chunk| (tables + scratch(chunk)).saturating_mul(bytes);
+    let Some(available) = available else { return Ok((shape, CHUNK)) };
+    match (1..=CHUNK).rev().find(|&chunk| needed(chunk) <= available) {
+        Some(chunk) => Ok((shape, chunk)),
+        None => Err(too_large(needed(1))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(extents: &[usize]) -> GridLayout {
+        GridLayout::new(extents.to_vec(), vec![1; extents.len()]).unwrap()
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_numbers() {
+        let cells_by_words = 32 * 32 * 1001 * 4 * 3;
+        let (shape, chunk) = plan::<f32>(&layout(&[32, 32]), 1000, 1, Some(1 << 30)).unwrap();
+        assert_eq!(chunk, CHUNK);
+        for chunk in [1, 2, 3, 100, CHUNK] {
+            let [one, two] = [1, 2].map(|bags| shape.posterior_scratch_len::<f32>(bags));
+            assert_eq!(one + (chunk - 1) * (two - one), shape.posterior_scratch_len::<f32>(chunk));
+        }
+        // Between the scratch of one document and that of all.
+        let some = 4 * shape.scratch_len::<f32>(CHUNK / 2) as u128;
+        let (_, chunk) = plan::<f32>(&layout(&[32, 32]), 1000, 1, Some(cells_by_words + some)).unwrap();
+        assert!((1..CHUNK).contains(&chunk));
+        let refused = plan::<f32>(&layout(&[32, 32]), 1000, 1, Some(cells_by_words)).unwrap_err();
+        assert!(refused.to_string().contains("12.3 MB"), "{refused}");
+        assert!(plan::<f64>(&layout(&[32, 32]), 1000, 1, Some(cells_by_words * 3 / 2)).is_err());
+        for huge in [vec![1_000_000; 2], vec![usize::MAX; 8], vec![1 << 31; 2]] {
+            assert!(plan::<f32>(&layout(&huge), 1000, 1, Some(1 << 40)).is_err());
+        }
+        assert!(plan::<f32>(&layout(&[usize::MAX; 8]), 1000, 1, None).is_err());
+    }
+}

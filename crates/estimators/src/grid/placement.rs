@@ -1,0 +1,150 @@
+use countgrid_corpus::{Blocks, Storable};
+use countgrid_grid::{Labels, Posterior};
+use countgrid_math::Real;
+use countgrid_torus::Torus;
+
+use crate::{AXES, EstimatorError, FittedGrid};
+
+/// Where one bag lies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GridPlacement {
+    /// Tokens of the features that the grid has.
+    pub tokens: f64,
+    /// Its position; none of a bag without tokens.
+    pub position: Option<GridPosition>,
+}
+
+/// A position on a grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GridPosition {
+    /// Coordinates of the most probable window's first cell; of equals the first.
+    pub window: Vec<usize>,
+    /// How probable that window is.
+    pub probability: f64,
+    /// The circular mean of the posterior along every axis, in cells; none where its directions cancel.
+    pub mean: Vec<Option<f64>>,
+    /// Log evidence of the bag in nats, without the multinomial coefficient.
+    pub log_evidence: f64,
+    /// Index and share of the label to expect, of equals the first, if the grid knows labels.
+    pub label: Option<(usize, f64)>,
+}
+
+impl<T: Real> FittedGrid<T> {
+    /// Where every bag lies.
+    ///
+    /// # Errors
+    /// Those of [`FittedGrid::for_each_posterior`].
+    pub fn place<C: Storable>(&self, bags: &Blocks<C>) -> Result<Vec<GridPlacement>, EstimatorError> {
+        let torus = *self.shape().windows().torus();
+        let labels = self.labels().map(|labels| labels.labels()).transpose()?;
+        let mut shares = vec![T::zero(); labels.as_ref().map_or(0, Labels::targets)];
+        let mut placements = Vec::with_capacity(bags.len());
+        self.for_each_posterior(bags, |_, tokens, posterior| {
+            let position =
+                (tokens > 0.0).then(|| self.position(&torus, posterior, labels.as_ref(), &mut shares));
+            placements.push(GridPlacement { tokens, position });
+        })?;
+        Ok(placements)
+    }
+
+    fn position(
+        &self,
+        torus: &Torus<AXES>,
+        posterior: &Posterior<'_, T, AXES>,
+        labels: Option<&Labels<T, &[T], AXES>>,
+        shares: &mut [T],
+    ) -> GridPosition {
+        let (mut best, mut mean) = ((0, 0.0), CircularMean::default());
+        posterior.for_each(|cell, q| {
+            let q = q.to_f64();
+            mean.add(torus, cell, q);
+            if q > best.1 {
+                best = (cell, q);
+            }
+        });
+        let extents = self.layout().extents();
+        let axes = (AXES - extents.len()..).zip(extents);
+        let read = labels.and_then(|labels| labels.read(posterior, shares).ok());
+        GridPosition {
+            window: self.layout().coordinates(torus, best.0),
+            probability: best.1,
+            mean: axes.map(|(axis, &extent)| mean.coordinate(axis, extent)).collect(),
+            log_evidence: posterior.log_evidence().to_f64(),
+            label: read.and_then(|()| largest(shares)),
+        }
+    }
+}
+
+/// The largest and its index, of equals the first.
+fn largest<T: Real>(shares: &[T]) -> Option<(usize, f64)> {
+    let larger = |best: Option<(usize, f64)>, (index, share): (usize, f64)| match best {
+        Some(best) if best.1 >= share => Some(best),
+        _ => Some((index, share)),
+    };
+    shares.iter().map(|&share| Real::to_f64(share)).enumerate().fold(None, larger)
+}
+
+/// The circular mean of a posterior along every axis; none where its directions cancel.
+///
+/// ```
+/// use countgrid_estimators::{AXES, CircularMean};
+/// use countgrid_torus::Torus;
+/// let mut extents = [1; AXES];
+/// extents[AXES - 1] = 10;
+/// let torus = Torus::new(extents)?;
+/// let mut mean = CircularMean::default();
+/// mean.add(&torus, 9, 0.5);
+/// mean.add(&torus, 1, 0.5);
+/// assert_eq!(mean.coordinate(AXES - 1, 10), Some(0.0)); // 9 and 1 meet at 0, not at 5
+/// # Ok::<(), countgrid_torus::ShapeError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CircularMean {
+    sums: [[f64; 2]; AXES], // Σ q cos, Σ q sin of the angle 2π x / E
+}
+
+impl CircularMean {
+    /// Adds a window with its probability.
+    pub fn add(&mut self, torus: &Torus<AXES>, cell: usize, q: f64) {
+        let coordinates = torus.coords_of(cell).into_iter().zip(torus.extents());
+        for (sum, (x, extent)) in self.sums.iter_mut().zip(coordinates) {
+            let angle = core::f64::consts::TAU * x as f64 / extent as f64;
+            sum[0] += q * libm::cos(angle);
+            sum[1] += q * libm::sin(angle);
+        }
+    }
+
+    /// The mean along one of [`AXES`] axes, which has so many cells: in `[0, extent)`, to a thousandth of a cell.
+    pub fn coordinate(&self, axis: usize, extent: usize) -> Option<f64> {
+        let [x, y] = *self.sums.get(axis)?;
+        if x * x + y * y < 1e-12 {
+            return None;
+        }
+        let turns = libm::atan2(y, x) / core::f64::consts::TAU;
+        let mean = ((turns - turns.floor()) * extent as f64 * 1000.0).round() / 1000.0;
+        // What rounds up to the end is at the beginning.
+        Some(if mean < extent as f64 { mean } else { 0.0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_goes_around_the_torus() {
+        let mut extents = [1; AXES];
+        extents[AXES - 1] = 10;
+        let torus = Torus::new(extents).unwrap();
+        let mean = |entries: &[(usize, f64)]| {
+            let mut mean = CircularMean::default();
+            entries.iter().for_each(|&(cell, q)| mean.add(&torus, cell, q));
+            mean.coordinate(AXES - 1, 10)
+        };
+        assert_eq!(mean(&[(3, 1.0)]), Some(3.0));
+        // 9 and 1 meet at 0, not at 5, nor a hair below 10.
+        assert_eq!(mean(&[(9, 0.5), (1, 0.5)]), Some(0.0));
+        assert_eq!(mean(&[(9, 0.500_01), (1, 0.5)]), Some(0.0));
+        assert_eq!(mean(&[(0, 0.5), (5, 0.5)]), None);
+    }
+}

@@ -1,0 +1,239 @@
+use std::marker::PhantomData;
+
+use countgrid_corpus::{Blocks, memory};
+use countgrid_em::{Annealing, EmOptions, Iterations};
+use countgrid_grid::{
+    COARSE_ITERATIONS, Grid, GridError, Learner, LogHistograms, Options, Shape, Statistics,
+};
+use countgrid_math::AlignedVec;
+use rand_chacha::ChaCha8Rng;
+use serde_json::json;
+
+use crate::{
+    AXES, BagTotals, BlockLearner, BlockPass, DataDigest, Estimator, EstimatorError, FitSummary, FittedGrid,
+    GridLayout, GridOptions, GridSchedule, GridStart, InitialPhase, ModelInfo, Schedule, Stage, Step, Stored,
+    blocks::digest, grid::memory::plan,
+};
+
+/// The parameters of a grid, with memory of their own.
+pub type GridParameters<T> = Grid<T, AlignedVec<T>, AXES>;
+/// All that placing bags needs.
+pub type GridInference<T> = LogHistograms<T, AlignedVec<T>, AXES>;
+/// Expected counts, with the scratch of both steps.
+pub(crate) type GridStatistics<T> = Statistics<T, AlignedVec<T>, AXES>;
+/// A learner, and empty statistics.
+type Begun<T> = (GridLearner<T>, GridStatistics<T>);
+/// A grid that is being fitted to bags in blocks.
+pub type GridLearner<T> = BlockLearner<Learner<T, AlignedVec<T>, AXES>>;
+
+/// [`GridOptions`], checked against what is fitted to.
+#[derive(Clone, Debug)]
+pub struct GridPlan<T> {
+    options: GridOptions,
+    totals: BagTotals,
+    layout: GridLayout,
+    shapes: Vec<Shape<AXES>>, // of the stages, the smallest first
+    chunk: usize,             // bags that are placed together
+    schedule: Schedule,
+    scalar: PhantomData<T>,
+}
+
+impl GridOptions {
+    /// The plan of a fit to bags of these totals.
+    ///
+    /// # Errors
+    /// Those of [`GridOptions::validate`]; [`EstimatorError::Tokens`]; [`EstimatorError::GridMemory`].
+    pub fn check<T: Stored>(&self, totals: BagTotals) -> Result<GridPlan<T>, EstimatorError> {
+        self.validate()?;
+        totals.check()?;
+        let layout = GridLayout::choose(self.extents.as_deref(), self.window.as_deref(), totals.non_empty)?;
+        let available = self.memory.or_else(memory::available);
+        let (shape, chunk) = plan::<T>(&layout, totals.features, self.restarts, available)?;
+        let shapes: Vec<_> = match self.schedule {
+            GridSchedule::CoarseToFine => shape.schedule().collect(),
+            GridSchedule::Single => vec![shape],
+        };
+        let axes = layout.extents().len();
+        let mut stages = Vec::with_capacity(shapes.len());
+        for (stage, shape) in shapes.iter().enumerate() {
+            let last = stage + 1 == shapes.len();
+            let iterations = if last { self.iterations } else { COARSE_ITERATIONS };
+            let em = EmOptions { iterations, tolerance: self.tolerance }.check()?;
+            let initial_phase = match last {
+                true => self.start.check(self.tolerance, totals.bags)?,
+                false => InitialPhase::Plain,
+            };
+            let extents = shape.windows().torus().extents().into_iter().skip(AXES - axes).collect();
+            stages.push(Stage { extents, initial_phase, em, work: shape.cells() as f64 });
+        }
+        let schedule = Schedule { seed: self.seed, restarts: self.restarts, stages };
+        Ok(GridPlan { options: self.clone(), totals, layout, shapes, chunk, schedule, scalar: PhantomData })
+    }
+}
+
+impl<T: Stored> GridPlan<T> {
+    /// The grid and its window.
+    pub fn layout(&self) -> &GridLayout {
+        &self.layout
+    }
+
+    /// The options.
+    pub fn options(&self) -> &GridOptions {
+        &self.options
+    }
+
+    /// Tokens that every feature is given at every cell of the full grid beforehand.
+    pub fn pseudocount(&self) -> f64 {
+        self.shapes.last().map_or(0.0, |shape| self.model_options(shape).pseudocount)
+    }
+
+    fn model_options(&self, shape: &Shape<AXES>) -> Options {
+        let defaults = Options::for_corpus(shape, self.totals.tokens, self.totals.bags);
+        Options {
+            inner_passes: self.options.inner_passes,
+            learn_prior: self.options.learn_prior,
+            pseudocount: self.options.pseudocount.unwrap_or(defaults.pseudocount),
+            ..defaults
+        }
+    }
+
+    fn shape(&self, stage: usize) -> Result<Shape<AXES>, EstimatorError> {
+        self.shapes.get(stage).copied().ok_or(EstimatorError::Failed)
+    }
+
+    /// A learner from a grid, and statistics.
+    fn learner(
+        &self,
+        shape: Shape<AXES>,
+        grid: impl FnOnce() -> Result<GridParameters<T>, GridError> + Send,
+    ) -> Result<Begun<T>, EstimatorError> {
+        let learner = || Learner::from_grid(grid()?, self.model_options(&shape));
+        let statistics = || Statistics::allocate(shape, self.chunk);
+        // The second is for new memory, most of all.
+        #[cfg(feature = "rayon")]
+        let (learner, statistics) = rayon::join(learner, statistics);
+        #[cfg(not(feature = "rayon"))]
+        let (learner, statistics) = (learner(), statistics());
+        Ok((BlockLearner { learner: learner?, read_ahead: self.options.read_ahead }, statistics?))
+    }
+
+    /// What a model file says of the fit.
+    fn fit_json(&self, summary: &FitSummary) -> serde_json::Value {
+        let GridOptions { seed, restarts, learn_prior, inner_passes, tolerance, .. } = self.options;
+        let (anneal, batch) = match self.options.start {
+            GridStart::Plain => (None, None),
+            GridStart::Annealed { beta, iterations } => (Some((beta, iterations)), None),
+            GridStart::MiniBatches { size, passes } => (None, Some((size, passes))),
+        };
+        json!({
+            "documents": self.totals.bags, "tokens": self.totals.tokens, "iterations": summary.iterations,
+            "end": summary.end_reason(), "bound_per_token": summary.bound_per_token,
+            "pseudocount": self.pseudocount(), "seed": seed, "restarts": restarts, "restart": summary.restart + 1,
+            "learn_prior": learn_prior, "inner_passes": inner_passes, "schedule": self.options.schedule.name(),
+            "tolerance": tolerance, "anneal": anneal.map(|anneal| anneal.0),
+            "anneal_iterations": anneal.map(|anneal| anneal.1), "batch": batch.map(|batch| batch.0),
+            "passes": batch.map(|batch| batch.1),
+        })
+    }
+}
+
+impl<T: Stored> Estimator for GridPlan<T> {
+    const KIND: &'static str = "counting grid";
+    type Data = Blocks<T>;
+    type Scalar = T;
+    type Parameters = GridParameters<T>;
+    type Statistics = GridStatistics<T>;
+    type Learner = GridLearner<T>;
+    type Pass = BlockPass<T>;
+    type Fitted = FittedGrid<T>;
+
+    fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    fn tokens(&self) -> f64 {
+        self.totals.tokens
+    }
+
+    fn options(&self) -> Vec<(&'static str, String)> {
+        let GridOptions { iterations, tolerance, seed, restarts, learn_prior, inner_passes, .. } =
+            self.options;
+        vec![
+            ("scalar", T::NAME.to_owned()),
+            ("extents", format!("{:?}", self.layout.extents())),
+            ("window", format!("{:?}", self.layout.window())),
+            ("iterations", iterations.to_string()),
+            ("tolerance", format!("{tolerance:?}")),
+            ("seed", seed.to_string()),
+            ("restarts", restarts.to_string()),
+            ("pseudocount", format!("{:?}", self.pseudocount())),
+            ("learn_prior", learn_prior.to_string()),
+            ("inner_passes", inner_passes.to_string()),
+            ("schedule", self.options.schedule.name().to_owned()),
+            ("start", format!("{:?}", self.options.start)),
+            ("tokens", format!("{:?}", self.totals.tokens)),
+        ]
+    }
+
+    fn digest(&self, bags: &Blocks<T>) -> Result<DataDigest, EstimatorError> {
+        digest(bags)
+    }
+
+    fn start(
+        &self,
+        _: &Blocks<T>,
+        stage: usize,
+        previous: Option<GridLearner<T>>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Begun<T>, EstimatorError> {
+        let shape = self.shape(stage)?;
+        let mut coarse = previous.map(|learner| learner.learner.into_parts().0);
+        self.learner(shape, || {
+            let grid = Grid::initial(shape, coarse.as_ref(), rng)?;
+            // The coarser tables are done with, and there may be no room for both.
+            drop(coarse.take());
+            Ok(grid)
+        })
+    }
+
+    fn restore(&self, _: &Blocks<T>, stage: usize, parameters: &[T]) -> Result<Begun<T>, EstimatorError> {
+        let shape = self.shape(stage)?;
+        self.learner(shape, || grid_from(shape, parameters))
+    }
+
+    fn parameters<'a>(&self, learner: &'a GridLearner<T>) -> &'a GridParameters<T> {
+        learner.learner.grid()
+    }
+
+    fn iterate(
+        &self,
+        iterations: &mut Iterations,
+        annealing: Option<&Annealing>,
+        bags: &Blocks<T>,
+        learner: &mut GridLearner<T>,
+        statistics: &mut Self::Statistics,
+    ) -> Step {
+        match annealing {
+            Some(annealing) => iterations.step_annealed(annealing, learner, bags, statistics),
+            None => iterations.step(learner, bags, statistics),
+        }
+    }
+
+    fn finish(&self, learner: GridLearner<T>, summary: FitSummary) -> Result<FittedGrid<T>, EstimatorError> {
+        let (grid, histograms) = learner.learner.into_parts();
+        let info = ModelInfo { fit: self.fit_json(&summary), ..ModelInfo::default() };
+        Ok(FittedGrid::from_training(info, self.layout.clone(), grid, histograms, summary))
+    }
+}
+
+/// A grid whose tables are copied into memory of its own.
+pub(crate) fn grid_from<T: Stored>(shape: Shape<AXES>, tables: &[T]) -> Result<GridParameters<T>, GridError> {
+    let (cells, features) = (shape.cells(), shape.features());
+    let (expected, found) = (shape.grid_len(), tables.len());
+    if expected != found {
+        return Err(GridError::Length { table: "grid", expected, found });
+    }
+    let mut storage = AlignedVec::zeroed(expected).map_err(|_| GridError::TooLarge { cells, features })?;
+    storage.copy_from_slice(tables);
+    Grid::new(shape, storage)
+}
