@@ -16,7 +16,6 @@ mod labels;
 mod layout;
 mod memory;
 mod model;
-mod picture;
 mod posteriors;
 mod report;
 mod scaling;

@@ -10,6 +10,8 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
+pub(crate) use countgrid_map::group_digits as thousands;
+
 use crate::memory;
 
 /// Where and how a run reports.
@@ -190,28 +192,12 @@ pub(crate) fn duration(time: Duration) -> String {
     }
 }
 
-/// `198332` as `198,332`.
-pub(crate) fn thousands(number: impl Display) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_times_for_people() {
-        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
-            assert_eq!(thousands(number), text);
-        }
+    fn times_for_people() {
         for (seconds, text) in [(0, "0 s"), (59, "59 s"), (185, "3 min 5 s"), (7_800, "2 h 10 min")] {
             assert_eq!(duration(Duration::from_secs(seconds)), text);
         }

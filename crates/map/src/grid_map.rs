@@ -218,19 +218,24 @@ pub fn evenly_spaced<D>(all: Vec<D>, count: usize) -> Vec<D> {
     all.into_iter().enumerate().filter(|&(place, _)| chosen(place)).map(|(_, one)| one).collect()
 }
 
-/// A whole number with a comma between groups of three digits, for people: `198,332`.
+/// A number with a comma between groups of three digits before the point, for people: `198,332`.
 ///
 /// ```
-/// assert_eq!(countgrid_map::group_digits(1_234_567), "1,234,567");
+/// use countgrid_map::group_digits;
+///
+/// assert_eq!(group_digits(1_234_567), "1,234,567");
+/// assert_eq!([group_digits(-123), group_digits(-1234.5678)], ["-123", "-1,234.5678"]);
 /// ```
 pub fn group_digits(number: impl std::fmt::Display) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    let number = number.to_string();
+    let start = number.bytes().take_while(|byte| !byte.is_ascii_digit()).count();
+    let end = start + number.bytes().skip(start).take_while(u8::is_ascii_digit).count();
+    let mut text = String::with_capacity(number.len() + number.len() / 3);
+    for (place, character) in number.char_indices() {
+        if place > start && place < end && (end - place).is_multiple_of(3) {
             text.push(',');
         }
-        text.push(digit);
+        text.push(character);
     }
     text
 }

@@ -7,6 +7,8 @@
 //! an edge, lists the documents near a place by their posterior, and colours by label. Documents may also be points of
 //! a [`Space::Plane`], each at a place of its own.
 //!
+//! Feature `pictures`: charts and maps of points for papers, SVG and PNG.
+//!
 //! The program that draws is JavaScript in `src/page`, without a library; `cargo run --example demo` writes a
 //! page to look at.
 #![forbid(unsafe_code)]
@@ -15,6 +17,8 @@ mod error;
 mod grid_map;
 mod html;
 mod page;
+#[cfg(feature = "pictures")]
+pub mod pictures;
 mod words;
 
 pub use crate::{

@@ -6,7 +6,9 @@ use std::{
 };
 
 use countgrid_io::{check_writable, save, write_atomically};
-use countgrid_map::{Document, MAX_CELLS, Page, Word, characteristic_words, coverage, write_html};
+use countgrid_map::{
+    Document, MAX_CELLS, Page, Word, characteristic_words, coverage, evenly_spaced, write_html,
+};
 use countgrid_text::TextOptions;
 
 use super::{
@@ -275,7 +277,7 @@ fn pages<T: Stored>(
             _ => format!("{} of {}", thousands(total), thousands(corpus.entries.len())),
         };
         if total > most {
-            documents = subsample(documents, most);
+            documents = evenly_spaced(documents, most);
             report.note(format_args!(
                 "the page of {title} lists {} of its {} documents, evenly chosen; all of them were fitted",
                 thousands(most),
@@ -310,22 +312,4 @@ fn pages<T: Stored>(
         });
     }
     Ok(all)
-}
-
-/// So many of them, evenly spaced.
-pub(crate) fn subsample<D>(all: Vec<D>, count: usize) -> Vec<D> {
-    let total = all.len();
-    let chosen = |place: usize| place * count / total != (place + 1) * count / total;
-    all.into_iter().enumerate().filter(|&(place, _)| chosen(place)).map(|(_, one)| one).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thinning_is_even_and_exact() {
-        assert_eq!(subsample((0..10).collect(), 5), [1, 3, 5, 7, 9]);
-        assert_eq!(subsample((0..38_221).collect::<Vec<_>>(), 20_000).len(), 20_000);
-    }
 }

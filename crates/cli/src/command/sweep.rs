@@ -3,6 +3,7 @@
 use std::{fs, io, path::Path, time::Instant};
 
 use countgrid_io::write_atomically;
+use countgrid_map::pictures::{Curve, LineChart, Point};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -11,7 +12,6 @@ use crate::{
     failure::Failure,
     interrupt::Interrupt,
     model::Stored,
-    picture::{Curve, Picture, Point},
     report::Report,
     threads,
 };
@@ -160,17 +160,19 @@ fn write(folder: &Path, args: &EvaluationArgs, results: &[Row]) -> Result<(), Fa
         }
         csv.flush()
     })?;
-    let picture = picture(args, results);
-    if picture.curves.is_empty() {
+    let chart = chart(args, results);
+    if chart.curves.is_empty() {
         return Ok(()); // no grids are compared
     }
-    write_atomically(folder.join("accuracy.svg"), |out| out.write_all(picture.svg()?.as_bytes()))?;
-    write_atomically(folder.join("accuracy.png"), |out| out.write_all(&picture.png()?))?;
+    let drawn = |error| Failure::new(format_args!("the picture: {error}"), "this is a bug worth a report");
+    let (svg, png) = (chart.svg().map_err(drawn)?, chart.png().map_err(drawn)?);
+    write_atomically(folder.join("accuracy.svg"), |out| out.write_all(svg.as_bytes()))?;
+    write_atomically(folder.join("accuracy.png"), |out| out.write_all(&png))?;
     Ok(())
 }
 
 /// Accuracy against capacity, a line for each number of axes, and for each of the other options that are tried.
-fn picture(args: &EvaluationArgs, results: &[Row]) -> Picture {
+fn chart(args: &EvaluationArgs, results: &[Row]) -> LineChart {
     let mut curves: Vec<Curve> = Vec::new();
     for row in results {
         let number = |key: &str| row.get(key).and_then(Value::as_f64);
@@ -192,10 +194,10 @@ fn picture(args: &EvaluationArgs, results: &[Row]) -> Picture {
         }
     }
     curves.iter_mut().for_each(|curve| curve.points.sort_by(|a, b| a.x.total_cmp(&b.x)));
-    Picture {
+    LineChart {
         title: args.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
-        x: "capacity: cells over cells of a window".to_owned(),
-        y: "accuracy in %, with its standard error".to_owned(),
+        x_label: "capacity: cells over cells of a window".to_owned(),
+        y_label: "accuracy in %, with its standard error".to_owned(),
         curves,
     }
 }

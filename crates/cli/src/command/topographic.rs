@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use countgrid_gtm::EmissionModel;
-use countgrid_map::write_html;
+use countgrid_map::{pictures::ScatterPlot, write_html};
 use countgrid_text::TextOptions;
 use serde_json::json;
 
@@ -14,7 +14,6 @@ use crate::{
     failure::Failure,
     interrupt::Interrupt,
     model::{About, Stored},
-    picture::Scatter,
     report::{Report, thousands},
     threads,
     topographic::{
@@ -112,7 +111,7 @@ fn draw<T: Stored>(
         let [row, column] = frame.place(at(place));
         ([column, frame.rows as f64 - row], corpus.labels.by_document.get(n).copied().flatten())
     });
-    let scatter = Scatter {
+    let scatter = ScatterPlot {
         title: title.to_owned(),
         sides: [frame.columns, frame.rows],
         relief: if args.topographic.magnification { relief } else { Vec::new() },
@@ -140,8 +139,10 @@ fn draw<T: Stored>(
     let failed = |error| Failure::new(format_args!("the page: {error}"), "this is a bug worth a report");
     let (mut html, mut table) = (Vec::new(), Vec::new());
     write_html(&page, &mut html).map_err(failed)?;
+    write(&mut table, &corpus, &places).map_err(|error| {
+        Failure::new(format_args!("the table of points: {error}"), "this is a bug worth a report")
+    })?;
     let drawn = |error| Failure::new(format_args!("the picture: {error}"), "this is a bug worth a report");
-    write(&mut table, &corpus, &places).map_err(drawn)?;
     let rendered = [
         (files.page.as_path(), html),
         (files.points.as_path(), table),

@@ -2,7 +2,7 @@
 
 use countgrid_em::TablesExt;
 use countgrid_gtm::{EmissionModel, GtmError, Inflation, magnification_scratch_len};
-use countgrid_map::{Document, Page, Space, characteristic_words};
+use countgrid_map::{Document, Page, Space, characteristic_words, evenly_spaced};
 use countgrid_math::{Real, exp, ln, sigmoid};
 
 use super::{
@@ -76,7 +76,7 @@ impl Drawn {
         let words = characteristic_words(&pi, self.mass.len(), &corpus.vocabulary, Some(&self.mass), WORDS)
             .map_err(internal_error)?;
         if self.documents.len() > most {
-            self.documents = crate::command::map::subsample(self.documents, most);
+            self.documents = evenly_spaced(self.documents, most);
         }
         Ok(Page {
             title: title.to_owned(),

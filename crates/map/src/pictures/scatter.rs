@@ -1,15 +1,11 @@
-//! Points of a plane, a mark for each label.
-
-use std::io;
-
 use plotters::{
     coord::Shift,
     prelude::*,
     style::text_anchor::{HPos, Pos, VPos},
 };
 
-use super::{FONT, bitmap, register};
-use crate::report::thousands;
+use super::{FONT, PictureError, backend, bitmap, drawing};
+use crate::{MAX_CELLS, group_digits};
 
 /// Labels that the legend names, the most frequent first.
 const NAMED: usize = 24;
@@ -27,17 +23,37 @@ const COLOURS: [RGBColor; 8] = [
 const UNLABELLED: RGBColor = RGBColor(0x7f, 0x8a, 0x99);
 const INK: RGBColor = RGBColor(0x1c, 0x1b, 0x19);
 
-/// Points on a sheet of cells.
+/// Points on a sheet of cells, a mark for each label, and a legend with the most frequent labels.
+///
+/// Documents on a topographic map, say: cells are its latent points, the relief is how far the map is stretched there.
+///
+/// ```
+/// use countgrid_map::pictures::{PictureError, ScatterPlot};
+///
+/// let mut plot = ScatterPlot {
+///     title: "two documents".into(),
+///     sides: [3, 2],
+///     relief: vec![0.0, 0.1, 0.2, 0.1, 0.0, 0.4],
+///     points: vec![([0.5, 0.5], Some(0)), ([2.5, 1.5], None)],
+///     labels: vec!["abstracts".into()],
+/// };
+/// assert!(plot.svg()?.contains("abstracts (1)"));
+/// plot.points[1].0 = [2.5, 3.0];
+/// assert_eq!(plot.png(), Err(PictureError::Place { point: 1 }));
+/// # Ok::<(), PictureError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Scatter {
-    pub(crate) title: String,
-    /// Cells across and up.
-    pub(crate) sides: [usize; 2],
-    /// A height of each cell, row-major from the top left; or none.
-    pub(crate) relief: Vec<f32>,
-    /// From the bottom left, in cells; and the number of the label.
-    pub(crate) points: Vec<([f64; 2], Option<u32>)>,
-    pub(crate) labels: Vec<String>,
+pub struct ScatterPlot {
+    /// Above the sheet; 60 characters of it are shown.
+    pub title: String,
+    /// Cells across and up, at least one each way. The sheet is drawn as a square all the same.
+    pub sides: [usize; 2],
+    /// A height of each cell, at least 0, row-major from the top left; or empty. The highest is darkest.
+    pub relief: Vec<f32>,
+    /// Places, across and up from the bottom left corner in cells, and numbers of labels; drawn in this order.
+    pub points: Vec<([f64; 2], Option<u32>)>,
+    /// The names of the labels.
+    pub labels: Vec<String>,
 }
 
 /// Pixels by a factor: a bitmap for print has several times those of a drawing.
@@ -50,17 +66,50 @@ impl Scale {
     }
 }
 
-impl Scatter {
-    pub(crate) fn svg(&self) -> io::Result<String> {
-        let mut text = String::new();
+impl ScatterPlot {
+    /// The plot as an SVG document, 720 pixels high.
+    ///
+    /// # Errors
+    /// Every variant of [`PictureError`] but [`PictureError::CurvePoint`].
+    pub fn svg(&self) -> Result<String, PictureError> {
+        self.check()?;
         let scale = Scale(1);
-        self.draw(SVGBackend::with_string(&mut text, self.size(scale)).into_drawing_area(), scale)?;
-        Ok(text)
+        drawing(self.size(scale), |area| self.draw(&area, scale))
     }
 
-    pub(crate) fn png(&self) -> io::Result<Vec<u8>> {
+    /// The plot as a PNG file for print, 2160 pixels high.
+    ///
+    /// # Errors
+    /// Every variant of [`PictureError`] but [`PictureError::CurvePoint`].
+    pub fn png(&self) -> Result<Vec<u8>, PictureError> {
+        self.check()?;
         let scale = Scale(3);
-        bitmap(self.size(scale), |area| self.draw(area, scale))
+        bitmap(self.size(scale), |area| self.draw(&area, scale))
+    }
+
+    fn check(&self) -> Result<(), PictureError> {
+        if let Some(axis) = self.sides.iter().position(|&side| side == 0) {
+            return Err(PictureError::EmptyAxis { axis });
+        }
+        let cells = self.sides[0].checked_mul(self.sides[1]).filter(|&cells| cells <= MAX_CELLS);
+        let expected = cells.ok_or(PictureError::TooManyCells { limit: MAX_CELLS })?;
+        let found = self.relief.len();
+        if found != 0 && found != expected {
+            return Err(PictureError::Relief { expected, found });
+        }
+        if let Some(cell) = self.relief.iter().position(|&height| !(height >= 0.0 && height.is_finite())) {
+            return Err(PictureError::Height { cell });
+        }
+        let labels = self.labels.len();
+        for (point, &(place, label)) in self.points.iter().enumerate() {
+            if !place.iter().zip(self.sides).all(|(&x, side)| x >= 0.0 && x <= side as f64) {
+                return Err(PictureError::Place { point });
+            }
+            if let Some(label) = label.filter(|&label| label as usize >= labels) {
+                return Err(PictureError::Label { point, label, labels });
+            }
+        }
+        Ok(())
     }
 
     /// The plane is drawn as a square; the legend stands beside it.
@@ -78,48 +127,49 @@ impl Scatter {
         entries
     }
 
-    fn draw<B: DrawingBackend>(&self, area: DrawingArea<B, Shift>, scale: Scale) -> io::Result<()> {
-        register();
-        let drawing_error = |error: DrawingAreaErrorKind<B::ErrorType>| io::Error::other(error.to_string());
-        area.fill(&WHITE).map_err(drawing_error)?;
+    fn draw<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+        scale: Scale,
+    ) -> Result<(), PictureError> {
+        area.fill(&WHITE).map_err(backend)?;
         let at = |[x, y]: [f64; 2]| (scale.pixels(x), scale.pixels(y));
         let text = |size: f64| (FONT, f64::from(scale.pixels(size))).into_font().color(&INK);
         let beside = |size: f64| text(size).pos(Pos::new(HPos::Left, VPos::Center));
-        area.draw(&Text::new(shortened(&self.title, 60), at([30.0, 18.0]), text(20.0)))
-            .map_err(drawing_error)?;
+        area.draw(&Text::new(shortened(&self.title, 60), at([30.0, 18.0]), text(20.0))).map_err(backend)?;
         // The plane: 640 pixels each way.
         let (left, top, side) = (30.0, 50.0, 640.0);
-        let [across, up] = self.sides.map(|side| side.max(1) as f64);
+        let [across, up] = self.sides.map(|side| side as f64);
         let onto = |[x, y]: [f64; 2]| [left + x / across * side, top + (1.0 - y / up) * side];
         let highest = self.relief.iter().fold(0.0f32, |highest, &height| highest.max(height));
         for (cell, &height) in self.relief.iter().enumerate().filter(|_| highest > 0.0) {
             let (row, column) = ((cell / self.sides[0]) as f64, (cell % self.sides[0]) as f64);
             let corners = [[column, up - row], [column + 1.0, up - row - 1.0]].map(onto).map(at);
             let shade = INK.mix(0.45 * f64::from(height / highest));
-            area.draw(&Rectangle::new(corners, shade.filled())).map_err(drawing_error)?;
+            area.draw(&Rectangle::new(corners, shade.filled())).map_err(backend)?;
         }
         let frame = [[0.0, up], [across, 0.0]].map(onto).map(at);
         let edge = INK.mix(0.35).stroke_width(scale.0);
-        area.draw(&Rectangle::new(frame, edge)).map_err(drawing_error)?;
+        area.draw(&Rectangle::new(frame, edge)).map_err(backend)?;
         // In print as on the page, many documents are smaller marks.
         let radius = (95.0 / (self.points.len().max(1) as f64).sqrt()).clamp(1.8, 5.0);
         for &(place, label) in &self.points {
-            self.mark(&area, onto(place), label, radius, scale).map_err(drawing_error)?;
+            self.mark(area, onto(place), label, radius, scale).map_err(backend)?;
         }
         let entries = self.entries();
         for (line, &(label, documents)) in entries.iter().take(NAMED).enumerate() {
             let y = top + 14.0 + 24.0 * line as f64;
-            self.mark(&area, [left + side + 24.0, y], Some(label), 5.5, scale).map_err(drawing_error)?;
+            self.mark(area, [left + side + 24.0, y], Some(label), 5.5, scale).map_err(backend)?;
             let name = self.labels.get(label as usize).map_or("", String::as_str);
-            let name = format!("{} ({})", shortened(name, 14), thousands(documents));
-            area.draw(&Text::new(name, at([left + side + 38.0, y]), beside(15.0))).map_err(drawing_error)?;
+            let name = format!("{} ({})", shortened(name, 14), group_digits(documents));
+            area.draw(&Text::new(name, at([left + side + 38.0, y]), beside(15.0))).map_err(backend)?;
         }
         if entries.len() > NAMED {
             let y = top + 14.0 + 24.0 * NAMED as f64;
-            let more = format!("and {} more", thousands(entries.len() - NAMED));
-            area.draw(&Text::new(more, at([left + side + 38.0, y]), beside(15.0))).map_err(drawing_error)?;
+            let more = format!("and {} more", group_digits(entries.len() - NAMED));
+            area.draw(&Text::new(more, at([left + side + 38.0, y]), beside(15.0))).map_err(backend)?;
         }
-        area.present().map_err(drawing_error)
+        area.present().map_err(backend)
     }
 
     /// A circle, a square, a triangle or a diamond of about the same area, edged in white.
@@ -166,9 +216,9 @@ fn shortened(text: &str, characters: usize) -> String {
 mod tests {
     use super::*;
 
-    fn scatter() -> Scatter {
+    fn plot() -> ScatterPlot {
         let points = (0..100).map(|n| ([f64::from(n % 10), f64::from(n / 10)], Some(n as u32 % 3))).collect();
-        Scatter {
+        ScatterPlot {
             title: "a & b".into(),
             sides: [10, 10],
             relief: (0..100).map(|n| n as f32).collect(),
@@ -179,13 +229,13 @@ mod tests {
 
     #[test]
     fn both_forms_show_the_points() {
-        let svg = scatter().svg().unwrap();
+        let svg = plot().svg().unwrap();
         assert!(svg.contains("a &amp; b") && svg.contains("one (34)") && svg.contains("three (33)"));
         // A hundred marks and three of the legend, each with an edge: circles, squares, triangles.
         assert_eq!(svg.matches("<circle").count(), 2 * (34 + 1));
         assert_eq!(svg.matches("<polygon").count(), 2 * (66 + 2));
-        let png = scatter().png().unwrap();
-        let mut reader = png::Decoder::new(io::Cursor::new(png)).read_info().unwrap();
+        let png = plot().png().unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
         let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
         reader.next_frame(&mut pixels).unwrap();
         let blue = pixels.chunks_exact(3).filter(|pixel| pixel[2] > pixel[0].saturating_add(60)).count();
@@ -194,14 +244,40 @@ mod tests {
 
     #[test]
     fn nothing_and_too_much_are_no_panic() {
-        Scatter::default().png().unwrap();
-        let many = Scatter {
+        ScatterPlot { sides: [1, 1], ..ScatterPlot::default() }.png().unwrap();
+        let many = ScatterPlot {
             labels: (0..100).map(|n| format!("a label of some length, {n}")).collect(),
             relief: vec![0.0],
             sides: [1, 1],
             points: vec![([0.5, 0.5], None)],
-            ..Scatter::default()
+            ..ScatterPlot::default()
         };
         assert!(many.svg().unwrap().contains("and 76 more"));
+    }
+    #[test]
+    fn what_is_not_on_the_sheet_is_refused() {
+        let refused = |change: fn(&mut ScatterPlot)| {
+            let mut plot = plot();
+            change(&mut plot);
+            let error = plot.svg().unwrap_err();
+            assert_eq!(plot.png(), Err(error.clone()));
+            error
+        };
+        assert_eq!(refused(|plot| plot.sides = [10, 0]), PictureError::EmptyAxis { axis: 1 });
+        let limit = MAX_CELLS;
+        assert_eq!(refused(|plot| plot.sides = [usize::MAX; 2]), PictureError::TooManyCells { limit });
+        let (expected, found) = (100, 99);
+        assert_eq!(refused(|plot| plot.relief.truncate(99)), PictureError::Relief { expected, found });
+        assert_eq!(refused(|plot| plot.relief[3] = f32::NAN), PictureError::Height { cell: 3 });
+        for place in [[-0.1, 0.0], [0.0, 10.1], [f64::NAN, 0.0], [0.0, f64::INFINITY]] {
+            let mut plot = plot();
+            plot.points[7].0 = place;
+            assert_eq!(plot.svg(), Err(PictureError::Place { point: 7 }));
+        }
+        let (label, labels) = (3, 3);
+        assert_eq!(
+            refused(|plot| plot.points[2].1 = Some(3)),
+            PictureError::Label { point: 2, label, labels }
+        );
     }
 }

@@ -1,0 +1,80 @@
+//! Charts and maps of points as pictures for papers, SVG or PNG. Feature `pictures`.
+//!
+//! A picture is plain data, drawn by [`LineChart::svg`], [`LineChart::png`], [`ScatterPlot::svg`] or [`ScatterPlot::png`]. The
+//! same data give the same bytes on every machine: the font comes with the crate.
+//!
+//! ```
+//! use countgrid_map::pictures::{Curve, LineChart, Point};
+//!
+//! let points = vec![Point { x: 4.0, y: 80.0, error: 1.0 }, Point { x: 16.0, y: 85.0, error: 0.5 }];
+//! let chart = LineChart {
+//!     title: "abstracts".into(),
+//!     x_label: "capacity".into(),
+//!     y_label: "accuracy in %".into(),
+//!     curves: vec![Curve { name: "2 axes".into(), points }],
+//! };
+//! assert!(chart.svg()?.starts_with("<svg"));
+//! assert!(chart.png()?.starts_with(b"\x89PNG"));
+//! # Ok::<(), countgrid_map::pictures::PictureError>(())
+//! ```
+
+mod chart;
+mod error;
+mod scatter;
+
+use std::{fmt, sync::Once};
+
+use plotters::{
+    coord::Shift,
+    prelude::*,
+    style::{FontStyle, register_font},
+};
+
+pub use self::{
+    chart::{Curve, LineChart, Point},
+    error::PictureError,
+    scatter::ScatterPlot,
+};
+
+/// The font of both forms; viewers of the SVG without it take another.
+const FONT: &str = "Ubuntu";
+
+/// Makes the font known.
+fn register() {
+    static FONTS: Once = Once::new();
+    FONTS.call_once(|| {
+        // Refused only for what is no font.
+        let _ = register_font(FONT, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT);
+    });
+}
+
+/// What is drawn as an SVG document.
+fn drawing(
+    size: (u32, u32),
+    draw: impl FnOnce(DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), PictureError>,
+) -> Result<String, PictureError> {
+    register();
+    let mut text = String::new();
+    draw(SVGBackend::with_string(&mut text, size).into_drawing_area())?;
+    Ok(text)
+}
+
+/// What is drawn as a PNG file.
+fn bitmap(
+    size: (u32, u32),
+    draw: impl FnOnce(DrawingArea<BitMapBackend<'_>, Shift>) -> Result<(), PictureError>,
+) -> Result<Vec<u8>, PictureError> {
+    register();
+    let mut pixels = vec![255; size.0 as usize * size.1 as usize * 3];
+    draw(BitMapBackend::with_buffer(&mut pixels, size).into_drawing_area())?;
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, size.0, size.1);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.write_header().map_err(backend)?.write_image_data(&pixels).map_err(backend)?;
+    Ok(file)
+}
+
+/// An error of the libraries that draw and encode.
+fn backend(error: impl fmt::Display) -> PictureError {
+    PictureError::Backend { message: error.to_string() }
+}
