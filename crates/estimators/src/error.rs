@@ -8,7 +8,7 @@ use countgrid_io::ModelError;
 use countgrid_lda::LdaError;
 use countgrid_torus::ShapeError;
 
-use crate::{CheckpointError, ModelFileError, layout::format_sides};
+use crate::{CheckpointError, FeatureKind, ModelFileError, layout::format_sides};
 
 /// Why a model was not fitted, loaded or used.
 ///
@@ -60,6 +60,8 @@ pub enum EstimatorError {
     TableTooLarge,
     /// Sequences of different lengths, where features are taken position by position.
     SequenceLength { sequence: usize, longest: usize },
+    /// Features that this kind of model does not have.
+    NoFeatures { kind: FeatureKind },
     /// Features that a model does not give for a datum; says why.
     Gradient { problem: String },
     /// A training that has failed before.
@@ -123,6 +125,7 @@ impl fmt::Display for EstimatorError {
                 "sequence {} has another length than the longest, {longest}; terms by position take equal lengths",
                 sequence.saturating_add(1)
             ),
+            Self::NoFeatures { kind } => write!(f, "the model has no features {kind:?}"),
             Self::Gradient { problem } => f.write_str(problem),
             Self::Failed => f.write_str("the training has failed before"),
         }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use countgrid_corpus::{Blocks, CorpusError, Storable};
+use countgrid_counts::{Bag, Bags, Csr};
 use countgrid_em::ExpectedCounts;
 use countgrid_math::Real;
 use countgrid_scores::{Form, fisher, top};
@@ -144,4 +146,37 @@ impl<M> Gradients<'_, M> {
         row.iter_mut().zip(own).for_each(|(to, from)| *to = from.to_f64());
         Ok(())
     }
+}
+
+/// A row of each bag.
+pub(crate) fn each_row<C: Storable>(
+    bags: &Blocks<C>,
+    columns: usize,
+    mut write: impl FnMut(&Csr<'_, C>, usize, &mut [f64]) -> Result<(), EstimatorError>,
+) -> Result<FeatureRows, EstimatorError> {
+    let mut rows = FeatureRows::zeros(bags.len(), columns)?;
+    bags.for_each_block(true, |first, block| {
+        (0..block.len()).try_for_each(|bag| write(&block, bag, rows.row_mut(first + bag)))
+    })?;
+    Ok(rows)
+}
+
+/// Gradients of a model of bags.
+pub(crate) fn bag_gradients<C: Storable, M>(
+    gradients: &Gradients<'_, M>,
+    bags: &Blocks<C>,
+) -> Result<FeatureRows, EstimatorError>
+where
+    M: for<'b> ExpectedCounts<Bag<'b, C>>,
+    for<'b> <M as ExpectedCounts<Bag<'b, C>>>::Error: fmt::Display,
+{
+    let refuse = |error| EstimatorError::Corpus(CorpusError::Bags(error));
+    let empty = Bag::<C>::new(bags.features(), &[], &[]).map_err(refuse)?;
+    let (rows, mut scratch) = gradients.rows(0, Some(&empty))?; // every bag needs the same
+    each_row(bags, rows.columns, |block, bag, row| {
+        let entries = block.entries(bag).map(|(word, count)| (word as u32, count)); // words are fewer than 2³²
+        let (words, counts): (Vec<u32>, Vec<C>) = entries.unzip();
+        let bag = Bag::new(bags.features(), &words, &counts).map_err(refuse)?;
+        gradients.gradient(&bag, row, &mut scratch)
+    })
 }

@@ -10,31 +10,44 @@
 //! the pool compute; no result depends on it.
 #![forbid(unsafe_code)]
 
+mod any;
 mod blocks;
 mod checkpoint;
+mod digest;
 mod error;
 mod estimator;
 mod features;
+mod firmware;
 mod grid;
+mod hmm;
 mod layout;
+mod lda;
 mod model_file;
 mod progress;
+mod record;
 mod schedule;
 mod training;
+mod words;
 
 pub use crate::{
+    any::AnyModel,
     blocks::{BagError, BagTotals, BlockLearner, BlockPass},
-    checkpoint::{CHECKPOINT_KIND, CheckpointError, DataDigest},
+    digest::DataDigest,
     error::EstimatorError,
     estimator::{Estimator, MiniBatchPass, NoMiniBatches, Step, Train},
     features::{FeatureKind, FeatureRows, Gradients},
+    firmware::{Firmware, TableKind},
     grid::{
         CircularMean, FittedGrid, GridInference, GridLabels, GridLearner, GridOptions, GridParameters,
         GridPlacement, GridPlan, GridPosition, GridSchedule, GridStart, GridTraining,
     },
+    hmm::{FittedHmm, HmmLearner, HmmOptions, HmmParameters, HmmPlan, HmmTraining},
     layout::{AXES, GridLayout, format_sides},
+    lda::{FittedLda, LdaLearner, LdaOptions, LdaParameters, LdaPlan, LdaTraining},
     model_file::{ModelFileError, ModelInfo, Stored},
     progress::{FitSummary, Phase, Progress, end_reason},
+    record::{CHECKPOINT_KIND, CheckpointError},
     schedule::{InitialPhase, Schedule, Stage},
     training::Training,
+    words::{TopWord, WordUse},
 };

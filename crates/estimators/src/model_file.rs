@@ -3,7 +3,7 @@
 use std::fmt;
 
 use countgrid_corpus::{Scaling, Storable};
-use countgrid_io::{ModelFile, TableData};
+use countgrid_io::{ModelFile, NamedTable, TableData};
 use countgrid_math::Real;
 use countgrid_text::{StopWords, TextOptions};
 use serde_json::{Value, json};
@@ -148,6 +148,45 @@ pub(crate) fn kind_of(file: &ModelFile) -> Result<&str, ModelFileError> {
 pub(crate) fn json_of(file: &ModelFile, name: &'static str) -> Result<Value, ModelFileError> {
     let text = file.metadata.get(name).ok_or(ModelFileError::NoText { name })?;
     serde_json::from_str(text).map_err(|error| ModelFileError::Json { name, problem: error.to_string() })
+}
+
+/// A table of a file.
+pub(crate) fn named_table<T: Stored>(name: &str, shape: Vec<usize>, elements: &[T]) -> NamedTable {
+    NamedTable { name: name.to_owned(), shape, data: T::into_data(elements.to_vec()) }
+}
+
+/// Takes the tables of a file of one kind out.
+#[derive(Debug)]
+pub(crate) struct TableReader(ModelFile);
+
+impl TableReader {
+    pub(crate) fn new(file: ModelFile, expected: &'static str) -> Result<Self, ModelFileError> {
+        let found = kind_of(&file)?;
+        if found != expected {
+            return Err(ModelFileError::Kind { expected, found: found.to_owned() });
+        }
+        Ok(Self(file))
+    }
+
+    /// The shape and the elements of a table.
+    pub(crate) fn take<T: Stored>(
+        &mut self,
+        name: &'static str,
+    ) -> Result<(Vec<usize>, Vec<T>), ModelFileError> {
+        let tables = &mut self.0.tables;
+        let place = tables.iter().position(|table| table.name == name);
+        let NamedTable { shape, data, .. } =
+            tables.swap_remove(place.ok_or(ModelFileError::NoTable { name })?);
+        let wrong = ModelFileError::Table { expected: "its tables are of another type" };
+        Ok((shape, T::from_data(data).ok_or(wrong)?))
+    }
+
+    /// What the file is apart from its tables, for so many features.
+    pub(crate) fn info(self, features: usize) -> Result<ModelInfo, ModelFileError> {
+        let info = ModelInfo::read(&self.0)?;
+        let words = info.vocabulary.len();
+        if words == features { Ok(info) } else { Err(ModelFileError::Vocabulary { words, features }) }
+    }
 }
 
 fn text_to_json(options: &TextOptions) -> Value {

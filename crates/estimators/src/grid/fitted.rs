@@ -153,6 +153,6 @@ impl<T: Real> FittedGrid<T> {
 }
 
 /// So many zeros.
-pub(super) fn aligned<T: Real>(elements: usize) -> Result<AlignedVec<T>, EstimatorError> {
+pub(crate) fn aligned<T: Real>(elements: usize) -> Result<AlignedVec<T>, EstimatorError> {
     AlignedVec::zeroed(elements).map_err(|_| EstimatorError::Memory { elements })
 }

@@ -9,6 +9,7 @@ mod options;
 mod placement;
 mod plan;
 
+pub(crate) use self::fitted::aligned;
 pub use self::{
     fitted::FittedGrid,
     labels::GridLabels,
