@@ -325,8 +325,9 @@ impl Input<'_> {
         let internal_error = |error| Failure::new(error, "this is a bug worth a report");
         let mut sequences = SequencesBuf::new(set.alphabet.len());
         let (mut entries, mut labels, mut symbols) = (Vec::new(), Labelling::default(), 0);
-        for ((ends, id), label) in set.offsets.windows(2).zip(&set.ids).zip(set.labels) {
-            let own = set.entries.get(ends[0]..ends[1]).unwrap_or_default();
+        for ((index, id), label) in set.ids.iter().enumerate().zip(set.labels) {
+            let view = set.sequences.as_view();
+            let own = view.get(index).map_or(&[][..], |sequence| sequence.entries());
             sequences.push(own.iter().copied()).map_err(internal_error)?;
             let mut counts = vec![0u32; all.len()];
             own.iter().for_each(|&symbol| counts[usize::from(symbol)] += 1);
@@ -512,7 +513,13 @@ impl<T: Real + Storable> BagCollector<T> {
         self.bag.clear();
         let feature = |term| Some((*feature_of.get(term)?)? as usize);
         self.bag.extend(terms.filter_map(|(term, count)| Some((feature(term)?, count.to_real()))));
-        self.bag.sort_unstable_by_key(|&(feature, _)| feature);
+        self.bag.sort_by_key(|&(feature, _)| feature);
+        // Several forms of a word are one feature.
+        self.bag.dedup_by(|(feature, count), (kept, sum)| {
+            let same = feature == kept;
+            *sum += if same { *count } else { 0.0 };
+            same
+        });
         scale_to(self.sum, &mut self.bag);
         self.tokens += self.bag.iter().fold(0.0, |sum, (_, count)| sum + count);
         self.nonempty += usize::from(!self.bag.is_empty());

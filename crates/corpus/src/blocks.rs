@@ -550,9 +550,9 @@ pub(crate) mod tests {
             let mut visits = 0;
             let ended = file.for_each_block(read_ahead, |first, _| {
                 visits += 1;
-                if first > 10 { Err(CorpusError::MaxShare { found: 7.0 }) } else { Ok(()) }
+                if first > 10 { Err(CorpusError::Vocabulary { features: 1, words: 2 }) } else { Ok(()) }
             });
-            assert!(matches!(ended, Err(CorpusError::MaxShare { .. })) && visits < 6);
+            assert!(matches!(ended, Err(CorpusError::Vocabulary { .. })) && visits < 6);
         }
     }
 

@@ -38,18 +38,25 @@ pub enum CorpusError {
         /// The name of the type.
         scalar: &'static str,
     },
-    /// The largest share of the documents that a feature may be in is not in `(0, 1]`.
-    MaxShare {
-        /// What was given.
-        found: f64,
+    /// No word is left of the documents: all are too rare, too common or stop words.
+    NoWords {
+        /// The file or folder.
+        path: PathBuf,
+        /// Number of documents.
+        documents: usize,
+    },
+    /// Not one word for each feature.
+    Vocabulary {
+        /// Number of features.
+        features: usize,
+        /// Number of words.
+        words: usize,
     },
     /// The input is one of the files that were to be left out because the program writes them.
     InputIsOutput {
         /// The file.
         path: PathBuf,
     },
-    /// Sequences need a path: the documents that are read without one are texts.
-    NoSequences,
 }
 
 impl fmt::Display for CorpusError {
@@ -69,11 +76,15 @@ impl fmt::Display for CorpusError {
                 "the count of `{word}` in document {} is too large for {scalar}",
                 document.saturating_add(1)
             ),
-            Self::MaxShare { found } => write!(f, "{found} is no share of the documents"),
+            Self::NoWords { path, documents } => {
+                write!(f, "{}: no word is left of {documents} documents", path.display())
+            }
+            Self::Vocabulary { features, words } => {
+                write!(f, "{words} words for {features} features, as many are needed")
+            }
             Self::InputIsOutput { path } => {
                 write!(f, "{}: is the input, and would be overwritten", path.display())
             }
-            Self::NoSequences => f.write_str("Cargo's doc comments are no sequences"),
         }
     }
 }

@@ -65,6 +65,11 @@ impl LabelsBuilder {
         self.by_document.push(number);
     }
 
+    /// Number of documents so far.
+    pub(crate) fn len(&self) -> usize {
+        self.by_document.len()
+    }
+
     /// Puts the labels in order, so that they do not depend on that of the documents.
     pub(crate) fn finish(self) -> LabelColumn {
         let Self { mut names, mut by_document, .. } = self;

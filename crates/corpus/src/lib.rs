@@ -9,16 +9,34 @@
 #![forbid(unsafe_code)]
 
 mod blocks;
+mod columns;
+mod corpus;
+mod count;
+mod document;
 mod error;
+mod intake;
 mod labels;
 pub mod memory;
 mod mini_batches;
+mod options;
+#[cfg(feature = "files")]
+mod read;
+mod rows;
+mod sample;
 mod scaling;
+mod select;
 
+#[cfg(feature = "files")]
+pub use crate::read::SequenceCorpus;
 pub use crate::{
     blocks::{BlockLimits, Blocks, BlocksBuilder, Storable},
+    columns::{Column, ColumnValues, Date, DateError},
+    corpus::{Corpus, CorpusKind},
+    document::DocumentInfo,
     error::CorpusError,
     labels::LabelColumn,
     mini_batches::{MiniBatch, MiniBatchCursor, MiniBatches, mini_batch_count},
+    options::{CorpusOptions, WordOptions},
+    sample::Sample,
     scaling::{Scale, ScaleError, Scaling, scale_to_total},
 };

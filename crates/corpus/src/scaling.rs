@@ -1,6 +1,6 @@
 //! From measured numbers, such as those of genes, to counts.
 
-use std::{error::Error, fmt, str::FromStr};
+use std::{borrow::Cow, error::Error, fmt, str::FromStr};
 
 /// What becomes of the numbers of a bag, column by column.
 ///
@@ -88,7 +88,7 @@ impl fmt::Display for Scale {
 /// ```
 /// use countgrid_corpus::{Scale, Scaling};
 /// let scaling = Scaling { scale: Scale::Shift, tokens: None };
-/// assert_eq!(scaling.apply(&[(0, 40.0), (2, -3.0)], 3), Ok(vec![(0, 43.0), (1, 3.0)]));
+/// assert_eq!(scaling.apply(&[(0, 40.0), (2, -3.0)], 3).as_deref(), Ok(&[(0, 43.0), (1, 3.0)][..]));
 /// assert_eq!(Scaling::default().apply(&[(0, 40.0), (2, -3.0)], 3), Err(2)); // feature 2 is negative
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -115,11 +115,11 @@ pub fn scale_to_total(tokens: Option<f64>, bag: &mut [(usize, f64)]) {
 
 impl Scaling {
     /// The bag `(feature, number)` over `features` features, of which absent ones are zero, as counts above zero,
-    /// features ascending.
+    /// features ascending. A bag that is one already is handed through.
     ///
     /// # Errors
     /// The first feature whose number is still negative.
-    pub fn apply(&self, bag: &[(u32, f64)], features: usize) -> Result<Vec<(u32, f64)>, u32> {
+    pub fn apply<'a>(&self, bag: &'a [(u32, f64)], features: usize) -> Result<Cow<'a, [(u32, f64)]>, u32> {
         let each = |f: &dyn Fn(f64) -> f64| -> Vec<(u32, f64)> {
             let mut row = vec![0.0; features];
             for &(feature, x) in bag {
@@ -130,6 +130,7 @@ impl Scaling {
             (0u32..).zip(row).map(|(feature, x)| (feature, f(x))).collect()
         };
         let mut counts = match self.scale {
+            Scale::None if bag.iter().all(|&(_, count)| count > 0.0) => return Ok(Cow::Borrowed(bag)),
             Scale::None => bag.to_vec(),
             Scale::Floor(floor) => each(&|x| x.max(floor)),
             Scale::Log(floor) => each(&|x| countgrid_math::ln(x.max(floor) / floor)),
@@ -143,7 +144,7 @@ impl Scaling {
             return Err(feature);
         }
         counts.retain(|&(_, count)| count > 0.0);
-        Ok(counts)
+        Ok(Cow::Owned(counts))
     }
 }
 
@@ -164,14 +165,14 @@ mod tests {
     #[test]
     fn numbers_become_counts() {
         let bag = [(0, 40.0), (2, -3.0)];
-        let apply = |scale| Scaling { scale, tokens: None }.apply(&bag, 3);
+        let apply = |scale| Scaling { scale, tokens: None }.apply(&bag, 3).map(Cow::into_owned);
         assert_eq!(apply(Scale::None), Err(2));
         assert_eq!(apply(Scale::Floor(20.0)), Ok(vec![(0, 40.0), (1, 20.0), (2, 20.0)]));
         assert_eq!(apply(Scale::Log(20.0)), Ok(vec![(0, countgrid_math::ln(2.0))]));
         assert_eq!(apply(Scale::Shift), Ok(vec![(0, 43.0), (1, 3.0)]));
         // Without absent features the lowest is that of those there are.
         let all = Scaling { scale: Scale::Shift, tokens: None }.apply(&[(0, 5.0), (1, 7.0)], 2);
-        assert_eq!(all, Ok(vec![(1, 2.0)]));
+        assert_eq!(all.as_deref(), Ok(&[(1, 2.0)][..]));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::{io::Write, path::PathBuf};
 
 use countgrid::{
-    counts::{Bags, Csr, CsrBuf},
+    counts::{Bags, CsrBuf},
     em::{Fit, Learn, TablesMutExt},
     grid::{Grid, Learner, Options, Shape, Statistics},
     lda::{self, Inference, Lda},
@@ -34,7 +34,7 @@ fn posts() -> Option<WordBags> {
 /// bound, to which all bags contribute with one sign, to less still.
 fn chain_never_falls<T: Real>(bags: &WordBags) {
     let features = bags.vocabulary.len();
-    let bags = Csr::new(features, &bags.offsets, &bags.features, &bags.counts).expect("bags");
+    let bags = bags.bags.as_view();
     let windows = Windows::new(Torus::new([16, 16]).unwrap(), [4, 4]).unwrap();
     let shape = Shape::new(windows, features).unwrap();
     for options in [
@@ -74,7 +74,7 @@ fn bounds_never_fall_on_real_posts() {
 /// model of one topic, and in f32 as in f64.
 fn topics_predict<T: Real>(bags: &WordBags) -> [f64; 2] {
     let features = bags.vocabulary.len();
-    let all = Csr::new(features, &bags.offsets, &bags.features, &bags.counts).expect("bags");
+    let all = bags.bags.as_view();
     let [mut fitted, mut seen, mut rest] = [(); 3].map(|()| CsrBuf::<u32>::new(features).expect("bags"));
     for bag in 0..all.len() {
         let counts = || all.entries(bag);

@@ -19,7 +19,7 @@ pub struct CsrBuf<C> {
     offsets: Vec<usize>,
     indices: Vec<u32>,
     counts: Vec<C>,
-    scratch: Vec<(u32, C)>, // the bag being built; empty between calls
+    scratch: Vec<(u32, C)>, // a bag whose entries came out of order; empty between calls
 }
 
 impl<C: Count> CsrBuf<C> {
@@ -78,42 +78,62 @@ impl<C: Count> CsrBuf<C> {
     where
         I: IntoIterator<Item = (usize, C)>,
     {
-        let (bag, features) = (self.len(), self.features);
-        let mut entry = core::mem::take(&mut self.scratch);
-        entry.clear();
-        let merged = (|| {
-            for (feature, count) in entries {
-                let index = u32::try_from(feature).ok().filter(|_| feature < features);
-                let index = index.ok_or(BagsError::Feature { bag, feature, features })?;
-                if !count.is_valid() {
-                    return Err(BagsError::Count { bag, feature });
-                }
-                if !count.is_zero() {
-                    entry.push((index, count));
+        let (bag, start) = (self.len(), self.indices.len());
+        let appended = self.append(bag, start, entries);
+        match appended {
+            Ok(()) => self.offsets.push(self.indices.len()),
+            Err(_) => {
+                self.indices.truncate(start);
+                self.counts.truncate(start);
+            }
+        }
+        self.scratch.clear();
+        appended
+    }
+
+    /// Puts entries where the next bag starts; those that do not ascend are put in order by way of the scratch.
+    fn append<I>(&mut self, bag: usize, start: usize, entries: I) -> Result<(), BagsError>
+    where
+        I: IntoIterator<Item = (usize, C)>,
+    {
+        let features = self.features;
+        let (mut ascending, mut before) = (true, None);
+        for (feature, count) in entries {
+            let index = u32::try_from(feature).ok().filter(|_| feature < features);
+            let index = index.ok_or(BagsError::Feature { bag, feature, features })?;
+            if !count.is_valid() {
+                return Err(BagsError::Count { bag, feature });
+            }
+            if !count.is_zero() {
+                ascending &= before < Some(index);
+                before = Some(index);
+                self.indices.push(index);
+                self.counts.push(count);
+            }
+        }
+        if ascending {
+            return Ok(());
+        }
+        let entry = &mut self.scratch;
+        entry.extend(self.indices.drain(start..).zip(self.counts.drain(start..)));
+        entry.sort_by_key(|&(feature, _)| feature); // stable, hence the order of float sums
+        let mut overflow = None;
+        entry.dedup_by(|(feature, count), (kept, sum)| {
+            let same = feature == kept;
+            if same {
+                match sum.checked_add(*count) {
+                    Some(added) => *sum = added,
+                    None => overflow = overflow.or(Some(*kept as usize)),
                 }
             }
-            entry.sort_by_key(|&(feature, _)| feature); // stable, hence the order of float sums
-            let mut overflow = None;
-            entry.dedup_by(|(feature, count), (kept, sum)| {
-                let same = feature == kept;
-                if same {
-                    match sum.checked_add(*count) {
-                        Some(added) => *sum = added,
-                        None => overflow = overflow.or(Some(*kept as usize)),
-                    }
-                }
-                same
-            });
-            overflow.map_or(Ok(()), |feature| Err(BagsError::Overflow { bag, feature }))
-        })();
-        if merged.is_ok() {
-            self.indices.extend(entry.iter().map(|&(feature, _)| feature));
-            self.counts.extend(entry.iter().map(|&(_, count)| count));
-            self.offsets.push(self.indices.len());
+            same
+        });
+        if let Some(feature) = overflow {
+            return Err(BagsError::Overflow { bag, feature });
         }
-        entry.clear();
-        self.scratch = entry;
-        merged
+        self.indices.extend(entry.iter().map(|&(feature, _)| feature));
+        self.counts.extend(entry.iter().map(|&(_, count)| count));
+        Ok(())
     }
 
     /// Takes the bags from `bag` on away, as a data set of their own; none if there are no so many.

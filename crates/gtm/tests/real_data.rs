@@ -2,7 +2,6 @@
 
 use std::{io::Write, path::PathBuf};
 
-use countgrid_counts::Csr;
 use countgrid_em::{Fit, Learn, TablesExt, TablesMutExt};
 use countgrid_gtm::{
     Basis, EmissionModel, Gtm, Inflation, Learner, Options, Priors, Shape, Statistics, grid_points,
@@ -39,7 +38,7 @@ fn chain<T: Real>(
     iterations: usize,
 ) -> Vec<f64> {
     let features = words.vocabulary.len();
-    let bags = Csr::new(features, &words.offsets, &words.features, &words.counts).expect("bags");
+    let bags = words.bags.as_view();
     let (mut points, mut centres) = (vec![T::zero(); 2 * 80], [T::zero(); 24]);
     grid_points(10, 8, &mut points).unwrap();
     let basis = if sinh {

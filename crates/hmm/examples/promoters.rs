@@ -48,7 +48,8 @@ fn main() -> Fallible<()> {
     classes.dedup();
     let [first, _] = classes[..] else { return Err("two classes are needed".into()) };
     let labels = set.labels.iter().map(|label| usize::from(label.as_ref() != Some(first))).collect();
-    let sequences = set.offsets.windows(2).map(|ends| set.entries[ends[0]..ends[1]].to_vec()).collect();
+    let view = set.sequences.as_view();
+    let sequences = (0..view.len()).filter_map(|t| Some(view.get(t)?.entries().to_vec())).collect();
     let data = Data { symbols: set.alphabet.len(), sequences, labels, pseudocount };
     println!(
         "{} sequences over {} symbols, {states} states a class, pseudocount {pseudocount}",

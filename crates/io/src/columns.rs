@@ -96,6 +96,12 @@ impl Roles {
         if found.len() < 2 { Err(Problem::NoTextColumn { columns: names.to_vec() }) } else { Ok(found) }
     }
 
+    /// The columns that have no role.
+    pub(crate) fn others(&self, columns: usize) -> Vec<usize> {
+        let roles = [self.text, self.title, self.label, self.id];
+        (0..columns).filter(|column| !roles.contains(&Some(*column))).collect()
+    }
+
     /// The columns in use, by role.
     pub(crate) fn listed(&self, names: &[String]) -> Named {
         let roles = [("text", self.text), ("title", self.title), ("label", self.label), ("id", self.id)];

@@ -20,8 +20,13 @@ pub struct Document {
     pub line: u64,
 }
 
-/// The first words of a text as a title: at most `characters`, cut at a blank where there is one.
-pub(crate) fn truncate_text(text: &str, characters: usize) -> String {
+/// The first words of a text, as a title or the beginning of a list: at most `characters`, cut at a blank where there is
+/// one.
+///
+/// ```
+/// assert_eq!(countgrid_io::truncate_text("red and  blue ants", 10), "red and…");
+/// ```
+pub fn truncate_text(text: &str, characters: usize) -> String {
     let mut title = String::new();
     let mut used = 0;
     for word in text.split_whitespace() {

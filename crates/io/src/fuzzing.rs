@@ -11,11 +11,11 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::alphabet::Alphabet;
-use crate::columns::{Columns, TEXT};
+use crate::columns::TEXT;
 use crate::document::{Document, collected};
 use crate::docword::{self, Counts};
 use crate::error::{Problem, ReadError};
-use crate::read::Item;
+use crate::read::{Item, ReadOptions};
 use crate::sequences::{self, SequenceFormat, SequenceOptions, SequenceSet};
 use crate::source::{Budget, Limits, Source};
 use crate::table::Table;
@@ -23,6 +23,11 @@ use crate::{jsonl, model, table as tables};
 
 const FILE: &str = "input";
 const LIMITS: Limits = Limits { record_bytes: 1 << 10, total_bytes: 1 << 16 };
+
+/// Everything that is read, within small limits.
+fn options() -> ReadOptions {
+    ReadOptions { other_columns: true, limits: LIMITS, ..ReadOptions::default() }
+}
 
 /// Any bytes as a table; the first says how its fields are told apart.
 ///
@@ -33,9 +38,9 @@ pub fn table(data: &[u8]) -> bool {
     let table = [Table::Comma, Table::Semicolon, Table::Tab][usize::from(kind) % 3];
     let file = Arc::from(Path::new(FILE));
     let read = |bytes: &[u8]| {
-        let (mut features, mut bags, mut about) = (0, 0, 0);
+        let (mut features, mut bags, mut about, mut others) = (0, 0, 0, 0);
         let documents = collected(|visit| {
-            tables::each(bytes, &file, table, &Columns::default(), TEXT, &LIMITS, &mut |item| match item {
+            tables::each(bytes, &file, table, TEXT, &options(), &mut |item| match item {
                 Item::Document(document) => visit(document),
                 Item::Vocabulary(columns) => {
                     features = columns.len();
@@ -45,6 +50,14 @@ pub fn table(data: &[u8]) -> bool {
                     assert!(bag.is_sorted_by(|a, b| a.0 < b.0));
                     assert!(bag.iter().all(|&(feature, x)| (feature as usize) < features && x.is_finite()));
                     bags += 1;
+                    Ok(())
+                }
+                Item::OtherColumns(names) => {
+                    others = names.len();
+                    Ok(())
+                }
+                Item::OtherFields(fields) => {
+                    assert!(fields.len() == others && others > 0);
                     Ok(())
                 }
                 _ => {
@@ -94,8 +107,14 @@ pub fn table(data: &[u8]) -> bool {
 /// If a promise is broken.
 pub fn jsonl(data: &[u8]) -> bool {
     let file = Arc::from(Path::new(FILE));
-    let read =
-        |bytes: &[u8]| collected(|visit| jsonl::each(bytes, &file, &Columns::default(), &LIMITS, visit));
+    let read = |bytes: &[u8]| {
+        collected(|visit| {
+            jsonl::each(bytes, &file, &options(), &mut |item| match item {
+                Item::Document(document) => visit(document),
+                _ => Ok(()),
+            })
+        })
+    };
     let documents = match read(data) {
         Ok(documents) => documents,
         Err(error) => return refused(&error, data),
@@ -143,7 +162,8 @@ pub fn sequences(data: &[u8]) -> bool {
         Ok(set) => set,
         Err(error) => return refused(&error, bytes),
     };
-    let SequenceSet { alphabet, offsets, entries, ids, labels, lines: starts } = &set;
+    let SequenceSet { alphabet, sequences, ids, labels, lines: starts } = &set;
+    let (_, offsets, entries) = sequences.clone().into_parts();
     assert!(entries.len() <= bytes.len(), "memory is bounded by what was read");
     assert_eq!((offsets.first(), offsets.last()), (Some(&0), Some(&entries.len())));
     assert!(offsets.is_sorted_by(|a, b| a < b) && offsets.len() > 1);
@@ -158,7 +178,7 @@ pub fn sequences(data: &[u8]) -> bool {
     let again = "\u{feff}".to_owned() + &offsets.windows(2).map(line).collect::<String>();
     let options = SequenceOptions { alphabet: Some(alphabet.clone()), ..SequenceOptions::default() };
     let found = read(again.as_bytes(), SequenceFormat::Lines, &options);
-    assert!(found.is_ok_and(|found| found.offsets == *offsets && found.entries == *entries));
+    assert!(found.is_ok_and(|found| found.sequences == *sequences));
     true
 }
 

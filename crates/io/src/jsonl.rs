@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 use crate::columns::{Columns, Named, Roles, TEXT};
 use crate::document::{Document, TITLE, collected, truncate_text};
 use crate::error::{Problem, ReadError, excerpt};
-use crate::source::{Limits, Lines};
+use crate::read::{Item, ReadOptions};
+use crate::source::Lines;
 
 /// Reads one JSON object per line; `file` is its name in messages.
 ///
@@ -36,19 +37,24 @@ pub fn read_json_lines(
     columns: &Columns,
 ) -> Result<Vec<Document>, ReadError> {
     let file = Arc::from(file.as_ref());
-    collected(|visit| each(reader, &file, columns, &Limits::default(), visit))
+    let options = ReadOptions { columns: columns.clone(), ..ReadOptions::default() };
+    collected(|visit| {
+        each(reader, &file, &options, &mut |item| match item {
+            Item::Document(document) => visit(document),
+            _ => Ok(()),
+        })
+    })
 }
 
 /// Hands over one document after the other; returns the columns they were read from.
 pub(crate) fn each<E: From<ReadError>>(
     reader: impl BufRead,
     file: &Arc<Path>,
-    columns: &Columns,
-    limits: &Limits,
-    visit: &mut dyn FnMut(Document) -> Result<(), E>,
+    options: &ReadOptions,
+    visit: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
 ) -> Result<Named, E> {
-    let mut lines = Lines::new(reader, file, limits.record_bytes);
-    let mut documents = 0usize;
+    let mut lines = Lines::new(reader, file, options.limits.record_bytes);
+    let (mut documents, mut others, mut fields) = (0usize, Vec::new(), Vec::new());
     let mut roles: Option<(Vec<String>, Roles, usize)> = None;
     loop {
         let number = lines.line() + 1;
@@ -65,25 +71,39 @@ pub(crate) fn each<E: From<ReadError>>(
                 let plain = |value: &RawValue| !matches!(kind(value.get()), "an array" | "an object");
                 let names: Vec<String> =
                     object.iter().filter(|(_, value)| plain(value)).map(|(name, _)| name.clone()).collect();
-                let found = Roles::find(&names, columns, TEXT).map_err(refuse)?;
+                let found = Roles::find(&names, &options.columns, TEXT).map_err(refuse)?;
                 let in_text = found.text(&names).map_err(refuse)?;
+                if options.other_columns {
+                    others = found.others(names.len());
+                }
+                if !others.is_empty() {
+                    visit(Item::OtherColumns(others.iter().map(|&i| names[i].clone()).collect()))?;
+                }
                 roles.insert((names, found, in_text))
             }
         };
         let text = text(&object, &names[*in_text]).map_err(refuse)?;
-        let scalar = |role: Option<usize>| match role {
+        let role = |role: Option<usize>| match role {
             Some(i) => scalar(&object, &names[i]).map_err(refuse),
             None => Ok(None),
         };
         documents += 1;
-        visit(Document {
-            id: scalar(columns.id)?.unwrap_or_else(|| documents.to_string()),
-            title: scalar(columns.title)?.unwrap_or_else(|| truncate_text(&text, TITLE)),
-            label: scalar(columns.label)?,
+        if !others.is_empty() {
+            fields.clear();
+            // A key may hold a list in another object; what is no value of a column counts as nothing.
+            let field = |&i: &usize| scalar(&object, &names[i]).ok().flatten().unwrap_or_default();
+            fields.extend(others.iter().map(field));
+            visit(Item::OtherFields(&fields))?;
+        }
+        let document = Document {
+            id: role(columns.id)?.unwrap_or_else(|| documents.to_string()),
+            title: role(columns.title)?.unwrap_or_else(|| truncate_text(&text, TITLE)),
+            label: role(columns.label)?,
             text,
             file: Arc::clone(file),
             line: number,
-        })?;
+        };
+        visit(Item::Document(document))?;
     }
     match roles {
         Some((names, roles, _)) => Ok(roles.listed(&names)),

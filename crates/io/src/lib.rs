@@ -57,7 +57,7 @@ pub use crate::block_error::{BlockError, BlockProblem};
 pub use crate::blocks::{BLOCK_BAGS, BLOCK_ENTRIES, Block, BlockFile, BlockWriter, Scalar};
 pub use crate::cargo_docs::{cargo_docs, cargo_docs_in};
 pub use crate::columns::Columns;
-pub use crate::document::Document;
+pub use crate::document::{Document, truncate_text};
 pub use crate::docword::{Counts, read_docword};
 pub use crate::error::{Problem, ReadError};
 pub use crate::folder::Skipped;

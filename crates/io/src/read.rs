@@ -55,6 +55,9 @@ pub struct ReadOptions {
     pub vocabulary: Option<PathBuf>,
     /// Files of a folder that are no data, such as what an earlier run left there. They need not exist.
     pub ignore: Vec<PathBuf>,
+    /// Whether [`visit`] hands over the columns of a table or of JSON lines that have no role, too: see
+    /// [`Item::OtherColumns`]. [`read`] passes over them in any case.
+    pub other_columns: bool,
     /// When to give up.
     pub limits: Limits,
 }
@@ -86,6 +89,11 @@ pub enum Item<'a> {
     /// The next bag of a docword file or a table of numbers: its entries that are not zero, `(word, count)`, words
     /// ascending. Only those of a table may be negative.
     Bag(&'a [(u32, f64)]),
+    /// The names of the columns that are none of text, title, label, id and counts, before the first document; only if
+    /// [`ReadOptions::other_columns`] asks for them and there are any.
+    OtherColumns(Vec<String>),
+    /// What the next document or bag has in these columns, as it stands there; empty where there is nothing.
+    OtherFields(&'a [String]),
     /// The labels of a folder's documents, in their order and after the last: only then are they known.
     Labels(Vec<Option<String>>),
 }
@@ -184,6 +192,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<(DataSet, S
             Item::Bag(bag) => {
                 counts.iter_mut().for_each(|counts: &mut Counts| counts.push(bag, about.take()))
             }
+            Item::OtherColumns(_) | Item::OtherFields(_) => {}
         }
         Ok::<_, ReadError>(())
     })?;
@@ -303,15 +312,12 @@ fn visit_file<E: From<ReadError>>(
         }
         each(item)
     };
-    let ReadOptions { columns, limits, .. } = options;
     match format {
         Format::Table(kind) => {
-            summary.columns = table::each(source.reader(), &file, kind, columns, TEXT, limits, &mut visit)?;
+            summary.columns = table::each(source.reader(), &file, kind, TEXT, options, &mut visit)?;
         }
         Format::JsonLines => {
-            summary.columns = jsonl::each(source.reader(), &file, columns, limits, &mut |document| {
-                visit(Item::Document(document))
-            })?;
+            summary.columns = jsonl::each(source.reader(), &file, options, &mut visit)?;
         }
         Format::Docword => {
             (summary.files, documents) = (2, visit_counts(path, source, options, budget, each)?)

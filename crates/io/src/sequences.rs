@@ -6,11 +6,14 @@ use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
 
+use countgrid_counts::SequencesBuf;
+
 use crate::alphabet::{Alphabet, fold};
 use crate::columns::{Columns, Roles, SEQUENCE, look_like_names};
 use crate::document::Document;
 use crate::error::{Problem, ReadError};
 use crate::folder::Name;
+use crate::read::ReadOptions;
 use crate::source::{Budget, Limits, Lines, Source};
 use crate::table::{self, Table};
 
@@ -59,10 +62,8 @@ pub struct SequenceOptions {
 pub struct SequenceSet {
     /// The symbols: those stated, or those that occur, in the order of their code points and in lower case.
     pub alphabet: Alphabet,
-    /// Sequence `t` is `entries[offsets[t]..offsets[t + 1]]`; none is empty.
-    pub offsets: Vec<usize>,
-    /// Numbers of symbols, one sequence after the other.
-    pub entries: Vec<u16>,
+    /// Numbers of symbols.
+    pub sequences: SequencesBuf<u16>,
     /// What the data calls each sequence: the id column, the first word of a FASTA header, or its number from 1.
     pub ids: Vec<String>,
     /// The class of each, if the data has classes.
@@ -87,7 +88,8 @@ pub struct SequenceSet {
 /// std::fs::write(&path, ">lac operator\nAATTGT\nGAGC\n>trp\ngaacta\n")?;
 /// let dna = SequenceOptions { alphabet: Some(Alphabet::new("ACGT")?), ..SequenceOptions::default() };
 /// let set = read_sequences(&path, &dna)?;
-/// assert_eq!((set.ids[0].as_str(), set.offsets, &set.entries[..4]), ("lac", vec![0, 10, 16], &[0, 0, 3, 3][..]));
+/// let lac = set.sequences.as_view().get(0).map(|sequence| sequence.entries()[..4].to_vec());
+/// assert_eq!((set.ids[0].as_str(), lac), ("lac", Some(vec![0, 0, 3, 3])));
 /// let refused = read_sequences(&path, &SequenceOptions { alphabet: Some(Alphabet::new("AGT")?), ..dna }).unwrap_err();
 /// assert!(refused.to_string().contains("line 3: `C` at position 10 of the sequence is not in the alphabet `AGT`"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -132,7 +134,9 @@ pub(crate) fn collect(
                 set.extend(&document.text, document.line)?;
                 set.end()
             };
-            table::documents(reader, &file, kind, &options.columns, SEQUENCE, &options.limits, &mut add)?;
+            let SequenceOptions { columns, limits, .. } = options;
+            let options = ReadOptions { columns: columns.clone(), limits: *limits, ..ReadOptions::default() };
+            table::documents(reader, &file, kind, SEQUENCE, &options, &mut add)?;
         }
     }
     set.finish()
@@ -300,6 +304,9 @@ impl<'a> Builder<'a> {
                 alphabet
             }
         };
-        Ok(SequenceSet { alphabet, offsets, entries, ids, labels, lines })
+        // No sequence is empty, and symbols are those of the alphabet.
+        let sequences = SequencesBuf::from_parts(alphabet.len(), offsets, entries);
+        let sequences = sequences.map_err(|_| ReadError::new(file, None, Problem::NoSymbols))?;
+        Ok(SequenceSet { alphabet, sequences, ids, labels, lines })
     }
 }

@@ -9,8 +9,8 @@ use csv_core::ReadRecordResult;
 use crate::columns::{Columns, Named, Roles, TEXT};
 use crate::document::{Document, TITLE, collected, truncate_text};
 use crate::error::{Problem, ReadError, excerpt};
-use crate::read::Item;
-use crate::source::{Limits, Lines};
+use crate::read::{Item, ReadOptions};
+use crate::source::Lines;
 
 /// How the fields of a table are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,8 @@ pub fn read_table(
     columns: &Columns,
 ) -> Result<Vec<Document>, ReadError> {
     let file = Arc::from(file.as_ref());
-    collected(|visit| documents(reader, &file, table, columns, TEXT, &Limits::default(), visit))
+    let options = ReadOptions { columns: columns.clone(), ..ReadOptions::default() };
+    collected(|visit| documents(reader, &file, table, TEXT, &options, visit))
 }
 
 /// Hands over one document after the other, of a table that has a column for them.
@@ -66,12 +67,11 @@ pub(crate) fn documents<E: From<ReadError>>(
     reader: impl BufRead,
     file: &Arc<Path>,
     table: Table,
-    columns: &Columns,
     known: &str,
-    limits: &Limits,
+    options: &ReadOptions,
     visit: &mut dyn FnMut(Document) -> Result<(), E>,
 ) -> Result<Named, E> {
-    each(reader, file, table, columns, known, limits, &mut |item| match item {
+    each(reader, file, table, known, options, &mut |item| match item {
         Item::Document(document) => visit(document),
         Item::Vocabulary(columns) => {
             Err(ReadError::new(file, Some(1), Problem::NoTextColumn { columns }).into())
@@ -87,20 +87,20 @@ pub(crate) fn each<E: From<ReadError>>(
     reader: impl BufRead,
     file: &Arc<Path>,
     table: Table,
-    columns: &Columns,
     known: &str,
-    limits: &Limits,
+    options: &ReadOptions,
     visit: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
 ) -> Result<Named, E> {
-    let mut records = Records::new(reader, file, table, limits.record_bytes);
+    let mut records = Records::new(reader, file, table, options.limits.record_bytes);
     if !records.next()? {
         return Err(ReadError::new(file, None, Problem::Empty).into());
     }
     let names: Vec<String> = (0..records.len()).map(|i| records.field(i).to_owned()).collect();
-    let roles = Roles::find(&names, columns, known).map_err(|problem| records.error(problem))?;
+    let roles = Roles::find(&names, &options.columns, known).map_err(|problem| records.error(problem))?;
     let header = records.line;
     let mut numbers: Option<Vec<usize>> = None; // columns, where there is none of text
-    let (mut documents, mut bag) = (0usize, Vec::new());
+    let mut others: Option<Vec<usize>> = None; // columns that have no role and are no counts, once that is known
+    let (mut documents, mut bag, mut fields) = (0usize, Vec::new(), Vec::new());
     while records.next()? {
         if records.len() != names.len() {
             let quoting = table != Table::Tab;
@@ -112,6 +112,34 @@ pub(crate) fn each<E: From<ReadError>>(
             role.map(|i| records.field(i).trim()).filter(|field| !field.is_empty()).map(str::to_owned)
         };
         let (id, label) = (filled(roles.id).unwrap_or_else(|| documents.to_string()), filled(roles.label));
+        if roles.text.is_none() && numbers.is_none() {
+            let found = roles.numbers(&names, |column| records.field(column));
+            let found = found.map_err(|problem| ReadError::new(file, Some(header), problem))?;
+            visit(Item::Vocabulary(found.iter().map(|&column| names[column].clone()).collect()))?;
+            numbers = Some(found);
+        }
+        if options.other_columns {
+            let others = match &mut others {
+                Some(others) => &*others,
+                None => {
+                    let mut found = roles.others(names.len());
+                    found.retain(|column| {
+                        numbers.as_ref().is_none_or(|numbers| numbers.binary_search(column).is_err())
+                    });
+                    if !found.is_empty() {
+                        visit(Item::OtherColumns(
+                            found.iter().map(|&column| names[column].trim().to_owned()).collect(),
+                        ))?;
+                    }
+                    &*others.insert(found)
+                }
+            };
+            if !others.is_empty() {
+                fields.clear();
+                fields.extend(others.iter().map(|&column| records.field(column).trim().to_owned()));
+                visit(Item::OtherFields(&fields))?;
+            }
+        }
         if let Some(text) = roles.text {
             let text = records.field(text).to_owned();
             let title = filled(roles.title).unwrap_or_else(|| truncate_text(&text, TITLE));
@@ -119,17 +147,8 @@ pub(crate) fn each<E: From<ReadError>>(
             visit(Item::Document(Document { id, title, label, text, file, line }))?;
             continue;
         }
-        let numbers = match &mut numbers {
-            Some(numbers) => &*numbers,
-            None => {
-                let found = roles.numbers(&names, |column| records.field(column));
-                let found = found.map_err(|problem| ReadError::new(file, Some(header), problem))?;
-                visit(Item::Vocabulary(found.iter().map(|&column| names[column].clone()).collect()))?;
-                &*numbers.insert(found)
-            }
-        };
         bag.clear();
-        for (&column, feature) in numbers.iter().zip(0u32..) {
+        for (&column, feature) in numbers.iter().flatten().zip(0u32..) {
             let field = records.field(column).trim();
             match field.parse::<f64>() {
                 Ok(value) if value.is_finite() => bag.extend((value != 0.0).then_some((feature, value))),

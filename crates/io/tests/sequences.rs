@@ -15,12 +15,18 @@ fn read(name: &str, bytes: &[u8], options: &SequenceOptions) -> Result<SequenceS
         .map_err(|error| error.to_string().replace(&folder_prefix, "~/"))
 }
 
+/// Numbers of symbols, one sequence after the other.
+fn entries(set: &SequenceSet) -> Vec<u16> {
+    set.sequences.clone().into_parts().2
+}
+
 fn texts(set: &SequenceSet) -> Vec<String> {
-    let text = |ends: &[usize]| {
-        let own = &set.entries[ends[0]..ends[1]];
+    let view = set.sequences.as_view();
+    let text = |t| {
+        let own = view.get(t).unwrap().entries();
         own.iter().map(|&entry| set.alphabet.symbols()[usize::from(entry)]).collect()
     };
-    set.offsets.windows(2).map(text).collect()
+    (0..view.len()).map(text).collect()
 }
 
 #[test]
@@ -55,7 +61,7 @@ fn alphabets_are_stated_or_inferred() {
         ..SequenceOptions::default()
     };
     let set = read("a.txt", b"gattaca\n", &stated("TGCA")).unwrap();
-    assert_eq!((set.entries, set.alphabet.len()), (vec![1, 3, 0, 0, 3, 2, 3], 4));
+    assert_eq!((entries(&set), set.alphabet.len()), (vec![1, 3, 0, 0, 3, 2, 3], 4));
     assert_eq!(
         read("a.txt", b"gatt\nga-ta\n", &stated("acgt")).unwrap_err(),
         "~/a.txt, line 2: `-` at position 3 of the sequence is not in the alphabet `acgt`\nremedy: mend the sequence, or \
@@ -63,9 +69,9 @@ fn alphabets_are_stated_or_inferred() {
     );
     let case = SequenceOptions { distinguish_case: true, ..SequenceOptions::default() };
     assert_eq!(read("a.txt", b"aA b\n", &case).unwrap().alphabet.symbols(), ['A', 'a', 'b']);
-    assert_eq!(read("a.txt", b"aA\n", &stated("aA")).unwrap().entries, [0, 1]);
+    assert_eq!(entries(&read("a.txt", b"aA\n", &stated("aA")).unwrap()), [0, 1]);
     let greek = read("a.txt", "βαβ\n".as_bytes(), &SequenceOptions::default()).unwrap();
-    assert_eq!((greek.alphabet.to_string().as_str(), greek.entries), ("αβ", vec![1, 0, 1]));
+    assert_eq!((greek.alphabet.to_string().as_str(), entries(&greek)), ("αβ", vec![1, 0, 1]));
     assert_eq!(Alphabet::new(""), Err(AlphabetError::Empty));
     assert_eq!(Alphabet::new("aba"), Err(AlphabetError::Repeated('a')));
     assert_eq!(Alphabet::new("a b"), Err(AlphabetError::Blank));
@@ -120,6 +126,7 @@ fn shared_data_are_read_whole() {
         let set = read_sequences(&path, &SequenceOptions::default()).unwrap();
         assert_eq!((set.ids.len(), set.alphabet.to_string().as_str()), (sequences, symbols));
         assert_eq!(set.labels[0].as_deref(), Some(label));
-        assert!(set.offsets.windows(2).all(|ends| Some(ends[1] - ends[0]) == length));
+        let view = set.sequences.as_view();
+        assert!((0..view.len()).all(|t| view.get(t).map(|sequence| sequence.entries().len()) == length));
     }
 }

@@ -1,19 +1,16 @@
+use countgrid_counts::{Bags, BagsError, CsrBuf};
+
 use crate::{Counter, Selected, Summary, TextError, TextOptions};
 
-/// A collection as bags of words, in compressed rows.
+/// A collection as bags of words.
 ///
-/// Bag `t` is `features[offsets[t]..offsets[t + 1]]` with the counts in the same places. A document without
-/// a word of the vocabulary has an empty bag.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A document without a word of the vocabulary has an empty bag.
+#[derive(Clone, Debug, PartialEq)]
 pub struct WordBags {
     /// The words, sorted. With stemming, the commonest word of each stem.
     pub vocabulary: Vec<String>,
-    /// `[documents + 1]`, from 0, never falling.
-    pub offsets: Vec<usize>,
-    /// Index into the vocabulary, ascending within a bag.
-    pub features: Vec<u32>,
-    /// Tokens, at least 1.
-    pub counts: Vec<u32>,
+    /// One bag for each document; features are indices into the vocabulary, counts are tokens.
+    pub bags: CsrBuf<u32>,
     /// What was read and what was left out.
     pub summary: Summary,
 }
@@ -21,55 +18,64 @@ pub struct WordBags {
 impl WordBags {
     /// Number of bags.
     pub fn len(&self) -> usize {
-        self.offsets.len().saturating_sub(1)
+        self.bags.len()
     }
 
     /// Whether there is no bag at all.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.bags.is_empty()
     }
 
     /// One bag as `(feature, count)`, features ascending. A bag out of range has none.
     pub fn bag(&self, bag: usize) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let bounds = || Some(*self.offsets.get(bag)?..*self.offsets.get(bag.checked_add(1)?)?);
-        let range = bounds().unwrap_or_default();
-        let features = self.features.get(range.clone()).unwrap_or_default();
-        let counts = self.counts.get(range).unwrap_or_default();
-        features.iter().copied().zip(counts.iter().copied())
+        self.bags.entries(bag).map(|(feature, count)| (feature as u32, count))
     }
 
     /// The bags without a word.
     pub fn empty_bags(&self) -> impl Iterator<Item = usize> + '_ {
-        self.offsets.windows(2).enumerate().filter(|(_, ends)| ends[0] == ends[1]).map(|(bag, _)| bag)
+        (0..self.len()).filter(|&bag| self.bags.entries(bag).next().is_none())
     }
 }
+
+/// Words are numbered by `u32`.
+const FORMS: usize = u32::MAX as usize;
 
 /// Reads `documents` into bags over a vocabulary selected by `options`.
 ///
 /// # Errors
-/// [`TextError::MaxShare`] and [`TextError::Letters`] for options; [`TextError::TooMany`] where a `u32` does
-/// not suffice.
+/// [`TextError::MaxShare`], [`TextError::Ngrams`] and [`TextError::Letters`] for options; [`TextError::TooMany`] where a
+/// `u32` does not suffice.
+///
+/// ```
+/// use countgrid_text::{TextOptions, bags};
+/// let options = TextOptions { max_share: 1.0, ..TextOptions::default() };
+/// let words = bags(["red ants", "ants, ants"], &options)?;
+/// assert_eq!((words.vocabulary.join(" "), words.bags.counts()), ("ants red".to_owned(), &[1, 1, 2][..]));
+/// # Ok::<(), countgrid_text::TextError>(())
+/// ```
 pub fn bags<S: AsRef<str>>(
     documents: impl IntoIterator<Item = S>,
     options: &TextOptions,
 ) -> Result<WordBags, TextError> {
     let mut counter = Counter::new(options)?;
-    let (mut entries, mut ends) = (Vec::new(), Vec::new()); // (term, count) of all documents
+    let mut forms = CsrBuf::new(FORMS).map_err(too_many)?;
     for document in documents {
-        entries.extend_from_slice(counter.read(document.as_ref())?);
-        ends.push(entries.len());
+        let bag = counter.read(document.as_ref())?;
+        forms.push_bag(bag.iter().map(|&(form, count)| (form as usize, count))).map_err(too_many)?;
     }
     let Selected { vocabulary, feature_of, summary } = counter.select();
-    let mut bags = WordBags { vocabulary, offsets: vec![0], summary, ..WordBags::default() };
-    let (mut start, mut bag) = (0, Vec::new());
-    for end in ends {
-        let known = |&(term, count): &(u32, u32)| Some((feature_of[term as usize]?, count));
-        bag.extend(entries[start..end].iter().filter_map(known));
-        bag.sort_unstable();
-        bags.features.extend(bag.iter().map(|&(feature, _)| feature));
-        bags.counts.extend(bag.drain(..).map(|(_, count)| count));
-        bags.offsets.push(bags.features.len());
-        start = end;
+    let mut bags = CsrBuf::new(vocabulary.len()).map_err(too_many)?;
+    for document in 0..forms.len() {
+        let known = |(form, count): (usize, u32)| Some(((*feature_of.get(form)?)? as usize, count));
+        bags.push_bag(forms.entries(document).filter_map(known)).map_err(too_many)?;
     }
-    Ok(bags)
+    Ok(WordBags { vocabulary, bags, summary })
+}
+
+/// Features are in range and counts above zero, so that only their sums can be refused.
+fn too_many(error: BagsError) -> TextError {
+    match error {
+        BagsError::Overflow { bag, .. } => TextError::TooMany { document: bag },
+        _ => TextError::TooMany { document: 0 },
+    }
 }

@@ -21,8 +21,9 @@ pub struct Summary {
 
 /// Counts the words of documents that come one after the other: what [`crate::bags`] does, without the bags.
 ///
-/// Each document becomes a bag of *terms*, numbered from 0 by first appearance, for the caller to keep; once all are
-/// read, [`Counter::select`] tells which terms are words of the vocabulary. Memory grows with the distinct words.
+/// Each document becomes a bag of *forms*, words as they are written, numbered from 0 by first appearance, for the caller
+/// to keep; once all are read, [`Counter::select`] tells which forms are words of the vocabulary. With stemming several
+/// forms are one word. Memory grows with the distinct forms.
 ///
 /// ```
 /// use countgrid_text::{Counter, TextOptions};
@@ -38,12 +39,12 @@ pub struct Summary {
 pub struct Counter {
     options: TextOptions,
     tokenizer: Tokenizer,
-    forms: HashMap<String, usize>, // of a token as written: its place in `uses`
-    uses: Vec<Uses>,               // of each form
-    terms: HashMap<String, u32>,   // of a stem: its number
-    spread: Vec<usize>,            // documents that each stem is in
+    forms: HashMap<String, u32>, // of a token as written: its number
+    uses: Vec<Uses>,             // of each form
+    stems: HashMap<String, u32>, // of a stem: its number
+    spread: Vec<usize>,          // documents that each stem is in
     documents: usize,
-    present: Vec<u32>,    // stems of the last document, one for each token
+    present: Vec<u32>,    // forms of the last document, one for each token; then its stems
     bag: Vec<(u32, u32)>, // the last document
 }
 
@@ -51,7 +52,7 @@ pub struct Counter {
 #[derive(Debug)]
 struct Uses {
     tokens: u64,
-    term: u32,
+    stem: u32,
 }
 
 /// The vocabulary of a collection that was counted.
@@ -59,7 +60,7 @@ struct Uses {
 pub struct Selected {
     /// The words, sorted. With stemming, the commonest word of each stem.
     pub vocabulary: Vec<String>,
-    /// The feature, an index into the vocabulary, of each term that stays.
+    /// The feature, an index into the vocabulary, of each form that stays.
     pub feature_of: Vec<Option<u32>>,
     /// What was read and what was left out.
     pub summary: Summary,
@@ -69,14 +70,14 @@ impl Counter {
     /// Nothing read yet.
     ///
     /// # Errors
-    /// [`TextError::MaxShare`] and [`TextError::Letters`].
+    /// [`TextError::MaxShare`], [`TextError::Ngrams`] and [`TextError::Letters`].
     pub fn new(options: &TextOptions) -> Result<Self, TextError> {
         Ok(Self {
             options: options.clone(),
             tokenizer: Tokenizer::new(options)?,
             forms: HashMap::new(),
             uses: Vec::new(),
-            terms: HashMap::new(),
+            stems: HashMap::new(),
             spread: Vec::new(),
             documents: 0,
             present: Vec::new(),
@@ -84,7 +85,7 @@ impl Counter {
         })
     }
 
-    /// Counts a document: `(term, tokens)`, terms ascending, stop words not counted.
+    /// Counts a document: `(form, tokens)`, forms ascending, stop words not counted.
     ///
     /// # Errors
     /// [`TextError::TooMany`] where a `u32` does not suffice.
@@ -96,28 +97,63 @@ impl Counter {
             let form = match self.forms.get(&token) {
                 Some(&form) => form,
                 None => {
+                    let form = u32::try_from(self.uses.len()).map_err(|_| too_many)?;
                     let next = u32::try_from(self.spread.len()).map_err(|_| too_many)?;
-                    let term = *self.terms.entry(self.tokenizer.stem(&token).into_owned()).or_insert(next);
-                    if term == next {
+                    let stem = *self.stems.entry(self.tokenizer.stem(&token).into_owned()).or_insert(next);
+                    if stem == next {
                         self.spread.push(0);
                     }
-                    self.uses.push(Uses { tokens: 0, term });
-                    self.forms.insert(token, self.uses.len() - 1);
-                    self.uses.len() - 1
+                    self.uses.push(Uses { tokens: 0, stem });
+                    self.forms.insert(token, form);
+                    form
                 }
             };
-            let uses = &mut self.uses[form];
-            uses.tokens += 1;
-            self.present.push(uses.term);
+            self.present.push(form);
         }
         self.present.sort_unstable();
         for same in self.present.chunk_by(|a, b| a == b) {
-            let count = u32::try_from(same.len()).map_err(|_| too_many)?;
-            self.spread[same[0] as usize] += 1;
-            self.bag.push((same[0], count));
+            self.bag.push((same[0], u32::try_from(same.len()).map_err(|_| too_many)?));
+        }
+        let bag = take(&mut self.bag);
+        self.add(bag.iter().copied());
+        self.bag = bag;
+        Ok(&self.bag)
+    }
+
+    /// Forgets which documents were read, but not the numbers of their forms: to count some of them again with
+    /// [`Counter::add`], so that the vocabulary is selected by those alone.
+    ///
+    /// ```
+    /// use countgrid_text::{Counter, TextOptions};
+    /// let mut counter = Counter::new(&TextOptions { max_share: 1.0, ..TextOptions::default() })?;
+    /// let bags = [counter.read("dogs and cats")?.to_vec(), counter.read("one dog")?.to_vec()];
+    /// counter.clear();
+    /// counter.add(bags[1].iter().copied());
+    /// let selected = counter.select();
+    /// assert_eq!((selected.vocabulary, selected.summary.words), (vec!["dog".to_owned(), "one".to_owned()], 2));
+    /// # Ok::<(), countgrid_text::TextError>(())
+    /// ```
+    pub fn clear(&mut self) {
+        self.uses.iter_mut().for_each(|uses| uses.tokens = 0);
+        self.spread.fill(0);
+        self.documents = 0;
+    }
+
+    /// Counts a document that [`Counter::read`] has made a bag of. Forms that it has not numbered are passed over.
+    pub fn add(&mut self, bag: impl IntoIterator<Item = (u32, u32)>) {
+        self.present.clear();
+        for (form, count) in bag {
+            if let Some(uses) = self.uses.get_mut(form as usize) {
+                uses.tokens += u64::from(count);
+                self.present.push(uses.stem);
+            }
+        }
+        self.present.sort_unstable();
+        self.present.dedup();
+        for &stem in &self.present {
+            self.spread[stem as usize] += 1;
         }
         self.documents += 1;
-        Ok(&self.bag)
     }
 
     /// Selects the vocabulary by the options.
@@ -125,31 +161,32 @@ impl Counter {
         // The commonest form of each stem stands for it, of equals the first in order.
         let mut shown: Vec<(u64, String)> = vec![(0, String::new()); self.spread.len()];
         let mut tokens = vec![0u64; self.spread.len()];
-        for (form, place) in self.forms {
-            let uses = &self.uses[place];
-            let best = &mut shown[uses.term as usize];
-            tokens[uses.term as usize] += uses.tokens;
+        for (form, number) in self.forms {
+            let uses = &self.uses[number as usize];
+            let best = &mut shown[uses.stem as usize];
+            tokens[uses.stem as usize] += uses.tokens;
             if uses.tokens > best.0 || (uses.tokens == best.0 && form < best.1) {
                 *best = (uses.tokens, form);
             }
         }
         // From here on words are in sorted order; every form belongs to one stem, so they are distinct.
-        let mut order: Vec<usize> = (0..shown.len()).collect();
+        let mut order: Vec<usize> = (0..shown.len()).filter(|&stem| self.spread[stem] > 0).collect();
         order.sort_unstable_by(|&a, &b| shown[a].1.cmp(&shown[b].1));
-        let spread: Vec<usize> = order.iter().map(|&term| self.spread[term]).collect();
+        let spread: Vec<usize> = order.iter().map(|&stem| self.spread[stem]).collect();
         let Selection { kept, rare, common, surplus } =
             Selection::new(&spread, self.documents, &self.options);
 
-        let mut feature_of = vec![None; shown.len()];
+        let mut feature_of_stem = vec![None; shown.len()];
         let mut vocabulary = Vec::with_capacity(kept.len());
         let mut kept_tokens = 0;
         for (&place, feature) in kept.iter().zip(0u32..) {
-            let term = order[place];
-            feature_of[term] = Some(feature);
-            vocabulary.push(take(&mut shown[term].1));
-            kept_tokens += tokens[term];
+            let stem = order[place];
+            feature_of_stem[stem] = Some(feature);
+            vocabulary.push(take(&mut shown[stem].1));
+            kept_tokens += tokens[stem];
         }
-        let words = feature_of.len();
+        let feature_of = self.uses.iter().map(|uses| feature_of_stem[uses.stem as usize]).collect();
+        let words = order.len();
         let summary = Summary { tokens: tokens.iter().sum(), kept_tokens, words, rare, common, surplus };
         Selected { vocabulary, feature_of, summary }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use countgrid_counts::Bags;
 use countgrid_text::{StopWords, TextError, TextOptions, Tokenizer, Vocabulary, WordBags, bags};
 use proptest::prelude::*;
 
@@ -32,7 +33,7 @@ fn options() -> impl Strategy<Value = TextOptions> {
 /// The documents that each word of the result is in.
 fn spread(bags: &WordBags) -> Vec<usize> {
     let mut spread = vec![0; bags.vocabulary.len()];
-    bags.features.iter().for_each(|&feature| spread[feature as usize] += 1);
+    bags.bags.indices().iter().for_each(|&feature| spread[feature as usize] += 1);
     spread
 }
 
@@ -41,10 +42,7 @@ proptest! {
     fn rows_are_well_formed(texts in texts(), options in options()) {
         let bags = bags(&texts, &options).unwrap();
         prop_assert_eq!(bags.len(), texts.len());
-        prop_assert_eq!(bags.offsets[0], 0);
-        prop_assert!(bags.offsets.is_sorted());
-        prop_assert_eq!(*bags.offsets.last().unwrap(), bags.features.len());
-        prop_assert_eq!(bags.counts.len(), bags.features.len());
+        prop_assert_eq!(bags.bags.features(), bags.vocabulary.len());
         prop_assert!(bags.vocabulary.is_sorted_by(|a, b| a < b));
         for t in 0..bags.len() {
             let bag: Vec<_> = bags.bag(t).collect();
@@ -141,7 +139,7 @@ fn a_stem_shows_its_commonest_word() {
     let options = TextOptions { stem: true, max_share: 1.0, ..TextOptions::default() };
     let bags = bags(["connected connects", "connected connection", "tied ties"], &options).unwrap();
     assert_eq!(bags.vocabulary, ["connected", "tied"]); // "ties" stems to "tie", as "tied"; first of equals
-    assert_eq!(bags.counts, [2, 2, 2]);
+    assert_eq!(bags.bags.counts(), [2, 2, 2]);
 }
 
 #[test]
@@ -174,14 +172,14 @@ fn the_least_count_follows_the_number_of_documents() {
 #[test]
 fn one_document_keeps_its_words() {
     let bags = bags(["alpha beta alpha"], &TextOptions::default()).unwrap();
-    assert_eq!((bags.vocabulary.len(), bags.counts), (2, vec![2, 1]));
+    assert_eq!((bags.vocabulary.len(), bags.bags.counts()), (2, &[2, 1][..]));
 }
 
 #[test]
 fn nothing_gives_nothing() {
     let none: [&str; 0] = [];
     let empty = bags(none, &TextOptions::default()).unwrap();
-    assert!(empty.is_empty() && empty.offsets == [0]);
+    assert!(empty.is_empty() && empty.bags.offsets() == [0]);
     let refused = bags(["text"], &TextOptions { max_share: 2.0, ..TextOptions::default() });
     assert_eq!(refused, Err(TextError::MaxShare { found: 2.0 }));
 }

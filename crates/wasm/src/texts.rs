@@ -32,7 +32,7 @@ impl Texts {
     /// Options that make no sense; documents of which no word is left.
     pub fn new(documents: &[impl AsRef<str>], options: &TextOptions) -> Result<Self, Error> {
         let tokenizer = Tokenizer::new(options)?;
-        let WordBags { vocabulary, offsets, features, counts, .. } = bags(documents, options)?;
+        let WordBags { vocabulary, bags, .. } = bags(documents, options)?;
         if vocabulary.is_empty() {
             return Err(Error::new(match documents.len() {
                 0 => "no document; paste some text, one document to a line or paragraph".to_owned(),
@@ -42,8 +42,9 @@ impl Texts {
                 ),
             }));
         }
+        let (features, offsets, indices, counts) = bags.into_parts();
         let counts = counts.into_iter().map(|count| count as f32).collect();
-        let corpus = Corpus::from_bags(CsrBuf::from_parts(vocabulary.len(), offsets, features, counts)?);
+        let corpus = Corpus::from_bags(CsrBuf::from_parts(features, offsets, indices, counts)?);
         let documents = documents.iter().map(|document| shown(document.as_ref())).collect();
         Ok(Self { tokenizer, vocabulary, corpus, documents })
     }

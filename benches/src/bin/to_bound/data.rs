@@ -56,7 +56,7 @@ pub(crate) fn open(name: &str, folder: &Path, quick: bool) -> Result<Option<Data
     };
     let options = TextOptions { max_words: MAX_WORDS, ..TextOptions::default() };
     let words = countgrid_text::bags(documents.iter().map(|document| document.text.as_str()), &options)?;
-    let bags = CsrBuf::from_parts(words.vocabulary.len(), words.offsets, words.features, words.counts)?;
+    let bags = words.bags;
     let nonempty = bags.offsets().windows(2).filter(|bag| bag[0] < bag[1]).count();
     with(name, bags, windows(nonempty)?).map(Some)
 }

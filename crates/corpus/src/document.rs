@@ -1,0 +1,54 @@
+use countgrid_io::{Document, truncate_text};
+
+/// Characters of a document that a list shows.
+const SNIPPET: usize = 200;
+/// Words of a bag without text that a list shows.
+pub(crate) const SNIPPET_WORDS: usize = 16;
+
+/// What a document is, apart from its words.
+///
+/// ```
+/// use countgrid_corpus::DocumentInfo;
+/// let ants = DocumentInfo { id: "7".to_owned(), title: "Ants".to_owned(), tokens: 12.0, ..DocumentInfo::default() };
+/// assert_eq!(DocumentInfo::COLUMNS, ["id", "title", "label", "tokens", "known_tokens"]);
+/// assert_eq!(ants.fields("insects", 10.5), ["7", "Ants", "insects", "12", "10.5"]);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DocumentInfo {
+    /// What the data calls it, or its number from 1.
+    pub id: String,
+    /// What to show for it.
+    pub title: String,
+    /// How the text begins; of a bag without text its most frequent words.
+    pub snippet: String,
+    /// Its tokens: of a text words of any kind but stop words, of a bag the sum of its counts.
+    pub tokens: f64,
+}
+
+impl DocumentInfo {
+    /// What tables of documents begin with.
+    pub const COLUMNS: [&'static str; 5] = ["id", "title", "label", "tokens", "known_tokens"];
+
+    /// Those columns of a document with this label and so many tokens of the vocabulary.
+    pub fn fields(&self, label: &str, known_tokens: f64) -> [String; 5] {
+        let (tokens, known_tokens) = (self.tokens.to_string(), known_tokens.to_string());
+        [self.id.clone(), self.title.clone(), label.to_owned(), tokens, known_tokens]
+    }
+
+    /// Of a text with so many tokens.
+    pub(crate) fn from_text(document: Document, tokens: f64) -> Self {
+        let snippet = truncate_text(&document.text, SNIPPET);
+        Self { id: document.id, title: document.title, snippet, tokens }
+    }
+
+    /// Of a bag that was counted before, called by its id if it has one, else by its place.
+    pub(crate) fn from_bag(id: Option<String>, place: usize, snippet: String, tokens: f64) -> Self {
+        match id {
+            Some(id) => Self { title: id.clone(), id, snippet, tokens },
+            None => {
+                let number = place.saturating_add(1);
+                Self { id: number.to_string(), title: format!("document {number}"), snippet, tokens }
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What is kept of documents apart from their words, and numbers as counts.
+
+use countgrid_io::Item;
+
+use crate::{
+    Column, CorpusError, CorpusOptions, DocumentInfo, LabelColumn,
+    columns::{ColumnsBuilder, retain_drawn},
+    labels::LabelsBuilder,
+};
+
+/// Labels, columns and descriptions of documents as they are read.
+#[derive(Debug, Default)]
+pub(crate) struct Intake {
+    pub(crate) documents: Vec<DocumentInfo>,
+    pub(crate) ids: Vec<String>, // of the bags of a table
+    labels: LabelsBuilder,
+    columns: ColumnsBuilder,
+}
+
+impl Intake {
+    /// Takes what an item says besides words and counts; what is left of it has them.
+    pub(crate) fn take<'a>(&mut self, item: Item<'a>) -> Option<Item<'a>> {
+        match item {
+            Item::Document(mut document) => {
+                self.labels.push(document.label.take());
+                return Some(Item::Document(document));
+            }
+            Item::About { id, label } => {
+                self.labels.push(label);
+                self.ids.push(id);
+            }
+            Item::Labels(labels) => {
+                self.labels = LabelsBuilder::default();
+                labels.into_iter().for_each(|label| self.labels.push(label));
+            }
+            Item::OtherColumns(names) => self.columns = ColumnsBuilder::new(names),
+            Item::OtherFields(fields) => self.columns.push(fields),
+            item => return Some(item),
+        }
+        None
+    }
+
+    /// The labels of so many documents, some of which nothing may have been said about.
+    pub(crate) fn labels(&mut self, documents: usize) -> LabelColumn {
+        let mut labels = std::mem::take(&mut self.labels);
+        while labels.len() < documents {
+            labels.push(None); // docword files have none
+        }
+        labels.finish()
+    }
+
+    /// Forgets the documents that were not drawn.
+    pub(crate) fn retain(&mut self, drawn: &[bool]) {
+        retain_drawn(&mut self.documents, drawn);
+        retain_drawn(&mut self.ids, drawn);
+    }
+
+    /// The other columns.
+    pub(crate) fn columns(&mut self, drawn: Option<&[bool]>) -> Vec<Column> {
+        std::mem::take(&mut self.columns).finish(drawn)
+    }
+}
+
+/// A bag of numbers as a bag of counts; `bag` is its number, from 0.
+pub(crate) fn scaled<'a>(
+    options: &CorpusOptions,
+    numbers: &'a [(u32, f64)],
+    columns: &[String],
+    bag: usize,
+) -> Result<std::borrow::Cow<'a, [(u32, f64)]>, CorpusError> {
+    options.scaling.apply(numbers, columns.len()).map_err(|feature| {
+        let feature = columns.get(feature as usize).cloned().unwrap_or_default();
+        CorpusError::NegativeNumber { bag, feature }
+    })
+}

@@ -1,0 +1,142 @@
+use std::path::PathBuf;
+
+use countgrid_io::Columns;
+use countgrid_text::{StopWords, TextOptions};
+
+use crate::{BlockLimits, Sample, Scaling};
+
+/// What a word is, and which words are features.
+///
+/// ```
+/// use countgrid_corpus::WordOptions;
+/// let options = WordOptions { ngrams: Some(3), ..WordOptions::default() };
+/// assert_eq!((options.for_text().min_count, options.for_text().max_share), (Some(1), 1.0));
+/// assert_eq!(WordOptions::default().for_text().max_share, 0.5);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct WordOptions {
+    /// Words of texts that are left out. Default: English ones.
+    pub stop_words: StopWords,
+    /// Whether all words of one English stem are one word. Default: no.
+    pub stem: bool,
+    /// Texts are sequences, and words are runs of so many letters. Default: no.
+    pub ngrams: Option<usize>,
+    /// In how many documents at least a word must be. Default: 1 in texts with `ngrams` and in counts, else 1 to 5, the
+    /// more documents the more ([`TextOptions::min_count`]).
+    pub min_count: Option<usize>,
+    /// In which share of the documents at most, in `(0, 1]`. Default: 1 in texts with `ngrams` and in counts, else 0.5.
+    pub max_share: Option<f64>,
+    /// How many words at most (default 3,000): those that tell most pairs of documents apart.
+    pub max_words: usize,
+}
+
+impl Default for WordOptions {
+    fn default() -> Self {
+        Self {
+            stop_words: StopWords::English,
+            stem: false,
+            ngrams: None,
+            min_count: None,
+            max_share: None,
+            max_words: 3_000,
+        }
+    }
+}
+
+impl WordOptions {
+    /// Keeps every word that is in some document.
+    ///
+    /// ```
+    /// use countgrid_corpus::WordOptions;
+    /// assert_eq!(WordOptions::default().keep_all().max_words, usize::MAX);
+    /// ```
+    pub fn keep_all(self) -> Self {
+        Self { min_count: Some(1), max_share: Some(1.0), max_words: usize::MAX, ..self }
+    }
+
+    /// What these options mean for texts.
+    pub fn for_text(&self) -> TextOptions {
+        let standard = TextOptions::default();
+        // Sequences have their few letters all over.
+        let (min_count, max_share) = match self.ngrams {
+            Some(_) => (Some(1), 1.0),
+            None => (None, standard.max_share),
+        };
+        TextOptions {
+            stop_words: self.stop_words.clone(),
+            stem: self.stem,
+            ngrams: self.ngrams,
+            min_count: self.min_count.or(min_count),
+            max_share: self.max_share.unwrap_or(max_share),
+            max_words: self.max_words,
+            ..standard
+        }
+    }
+
+    /// What these options mean for counts, which keep the vocabulary they come with unless a limit is given.
+    ///
+    /// ```
+    /// use countgrid_corpus::WordOptions;
+    /// let limits = WordOptions::default().for_counts();
+    /// assert_eq!((limits.min_count, limits.max_share, limits.max_words), (Some(1), 1.0, 3_000));
+    /// ```
+    pub fn for_counts(&self) -> TextOptions {
+        TextOptions {
+            min_count: Some(self.min_count.unwrap_or(1).max(1)),
+            max_share: self.max_share.unwrap_or(1.0),
+            max_words: self.max_words,
+            ..TextOptions::default()
+        }
+    }
+}
+
+/// Where documents are in a file, what is kept of them, and how they become bags of counts.
+///
+/// ```
+/// use countgrid_corpus::{CorpusOptions, Sample, WordOptions};
+/// let options = CorpusOptions {
+///     words: WordOptions { max_words: 500, ..WordOptions::default() },
+///     sample: Some(Sample { per_label: 100, seed: 1 }),
+///     ..CorpusOptions::default()
+/// };
+/// assert!(options.keep_documents && !options.keep_columns);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct CorpusOptions {
+    /// The columns of a table or of JSON lines, where they are not to be found by their names.
+    pub columns: Columns,
+    /// The vocabulary of a docword file, where it does not lie beside it.
+    pub vocabulary: Option<PathBuf>,
+    /// What a word is, and which words are features. Not used where documents are counted against a vocabulary.
+    pub words: WordOptions,
+    /// How numbers become counts.
+    pub scaling: Scaling,
+    /// Which documents are taken, if not all. Not used where documents are counted against a vocabulary.
+    pub sample: Option<Sample>,
+    /// Whether ids, titles and snippets are kept (default: yes).
+    pub keep_documents: bool,
+    /// Whether other columns of a table or of JSON lines are kept that hold numbers or dates (default: no).
+    pub keep_columns: bool,
+    /// Where bags go. With no memory for blocks at all ([`BlockLimits::streaming`]) there is no limit on how much is read
+    /// either; else a data set may have 4 GiB.
+    pub blocks: BlockLimits,
+    /// Files that are not read, such as those that the program is to write: they may be there from the last time. Reading
+    /// one of them as the input is an error.
+    pub ignore: Vec<PathBuf>,
+}
+
+impl Default for CorpusOptions {
+    fn default() -> Self {
+        Self {
+            columns: Columns::default(),
+            vocabulary: None,
+            words: WordOptions::default(),
+            scaling: Scaling::default(),
+            sample: None,
+            keep_documents: true,
+            keep_columns: false,
+            blocks: BlockLimits::default(),
+            ignore: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! From a path to a corpus.
+
+use std::{fs, path::Path};
+
+use countgrid_counts::{Sequences, SequencesBuf};
+use countgrid_io::{
+    Alphabet, Item, Limits, ReadOptions, SequenceOptions, SequenceSet, Summary, cargo_docs, read_sequences,
+    visit,
+};
+use countgrid_math::Real;
+use countgrid_text::{TextOptions, Tokenizer};
+
+use crate::{
+    Corpus, CorpusError, CorpusKind, CorpusOptions, DocumentInfo, LabelColumn, Storable, count::Recount,
+    rows::Rows, select::Selector,
+};
+
+/// Doc comments that are a fair sample of what Cargo has unpacked.
+const CARGO_DOCS: usize = 6_000;
+
+impl<T: Real + Storable> Corpus<T> {
+    /// Reads a data set, whatever the path holds (see [`countgrid_io::read`]), counts words and selects the vocabulary.
+    ///
+    /// # Errors
+    /// What cannot be read; numbers that are no counts; counts too large for `T`; no word that is left; options of words
+    /// that make no sense; an input that is to be ignored; a temporary file that cannot be written.
+    ///
+    /// ```
+    /// use countgrid_corpus::{Corpus, CorpusOptions, WordOptions};
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("ants.csv");
+    /// std::fs::write(&path, "label,year,text\nx,1999,red ants\ny,2004,blue ants\nx,2010,a red sky\n")?;
+    /// let options = CorpusOptions { keep_columns: true, ..CorpusOptions::default() };
+    /// let corpus = Corpus::<f32>::read(&path, &options)?;
+    /// assert_eq!(corpus.vocabulary, ["ants", "blue", "red", "sky"]);
+    /// assert_eq!((corpus.name.as_str(), corpus.labels.names.as_slice()), ("ants", &["x".into(), "y".into()][..]));
+    /// assert_eq!(corpus.columns[0].name, "year");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read(path: impl AsRef<Path>, options: &CorpusOptions) -> Result<Self, CorpusError> {
+        let mut selector = Selector::new(options)?;
+        let summary = visit_path(path.as_ref(), options, |item| selector.item(item))?;
+        selector.finish::<T>()?.read_from(file_name(&summary.path), summary)?.some_words_of_source()
+    }
+
+    /// Reads the doc comments of the crates that Cargo has unpacked (see [`countgrid_io::cargo_docs`]), 6,000 at most.
+    ///
+    /// # Errors
+    /// As [`Corpus::read`].
+    pub fn read_cargo_docs(options: &CorpusOptions) -> Result<Self, CorpusError> {
+        let (documents, summary) = cargo_docs(CARGO_DOCS)?;
+        let mut selector = Selector::new(options)?;
+        documents.into_iter().try_for_each(|document| selector.item(Item::Document(document)))?;
+        let name = "Cargo's doc comments".to_owned();
+        selector.finish::<T>()?.read_from(name, summary)?.some_words_of_source()
+    }
+
+    /// Reads a data set and counts its words against the vocabulary of a fitted model; `text` says how it was made.
+    /// [`CorpusOptions::words`] and [`CorpusOptions::sample`] are not used.
+    ///
+    /// # Errors
+    /// As [`Corpus::read`]; no word of the vocabulary need be there.
+    ///
+    /// ```
+    /// use countgrid_corpus::{Corpus, CorpusOptions};
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("new.csv");
+    /// std::fs::write(&path, "title,text\nBees,red bees\nNone,\n")?;
+    /// let options = CorpusOptions::default();
+    /// let fitted = Corpus::<f32>::from_texts(&["red ants", "blue ants", "red sky"], &options)?;
+    /// let new = Corpus::<f32>::count(&path, &fitted.vocabulary, &fitted.text, &options)?;
+    /// assert_eq!((new.bags.len(), new.nonempty, new.tokens), (2, 1, 1.0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn count(
+        path: impl AsRef<Path>,
+        vocabulary: &[String],
+        text: &TextOptions,
+        options: &CorpusOptions,
+    ) -> Result<Self, CorpusError> {
+        let tokenizer = Tokenizer::new(text)?;
+        let mut recount = Recount::new(vocabulary, &tokenizer, options)?;
+        let summary = visit_path(path.as_ref(), options, |item| recount.item(item))?;
+        recount.finish(text)?.read_from(file_name(&summary.path), summary)
+    }
+
+    fn read_from(self, name: String, summary: Summary) -> Result<Self, CorpusError> {
+        Ok(Self { name, source: Some(summary), ..self })
+    }
+
+    fn some_words_of_source(self) -> Result<Self, CorpusError> {
+        let path = self.source.as_ref().map(|source| source.path.clone()).unwrap_or_default();
+        self.some_words(&path)
+    }
+}
+
+/// Hands over one item after the other.
+fn visit_path(
+    path: &Path,
+    options: &CorpusOptions,
+    each: impl FnMut(Item<'_>) -> Result<(), CorpusError>,
+) -> Result<Summary, CorpusError> {
+    let limits = Limits::default();
+    let read = ReadOptions {
+        columns: options.columns.clone(),
+        vocabulary: options.vocabulary.clone(),
+        ignore: options.ignore.clone(),
+        other_columns: options.keep_columns,
+        // What is not held in memory needs no limit.
+        limits: match options.blocks.memory {
+            0 => Limits { total_bytes: u64::MAX, ..limits },
+            _ => limits,
+        },
+        ..ReadOptions::default()
+    };
+    let summary = visit(path, &read, each)?;
+    if let Ok(input) = fs::canonicalize(&summary.path) {
+        if options.ignore.iter().any(|path| fs::canonicalize(path).is_ok_and(|path| path == input)) {
+            return Err(CorpusError::InputIsOutput { path: summary.path });
+        }
+    }
+    Ok(summary)
+}
+
+/// The name of a file without its endings, or of a folder.
+fn file_name(path: &Path) -> String {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    if path.is_dir() {
+        return name;
+    }
+    let stem = name.strip_suffix(".gz").unwrap_or(&name);
+    match stem.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem.to_owned(),
+        _ => stem.to_owned(),
+    }
+}
+
+/// Sequences of symbols, and how often each has each symbol.
+#[derive(Debug)]
+pub struct SequenceCorpus<T> {
+    /// A bag for each sequence; the symbols are its words.
+    pub corpus: Corpus<T>,
+    /// The symbols in their order.
+    pub sequences: SequencesBuf<u16>,
+    /// The symbols.
+    pub alphabet: Alphabet,
+}
+
+impl<T: Real + Storable> SequenceCorpus<T> {
+    /// Reads sequences (see [`countgrid_io::read_sequences`]). Of the options those of columns, tokens and blocks are
+    /// used.
+    ///
+    /// # Errors
+    /// What cannot be read; a temporary file that cannot be written.
+    ///
+    /// ```
+    /// use countgrid_corpus::{CorpusOptions, SequenceCorpus};
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("genes.fasta");
+    /// std::fs::write(&path, ">lac\naattgt\n>trp\ngaacta\n")?;
+    /// let genes = SequenceCorpus::<f32>::read(&path, &CorpusOptions::default())?;
+    /// assert_eq!((genes.corpus.vocabulary.concat(), genes.sequences.as_view().positions()), ("acgt".into(), 12));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read(path: impl AsRef<Path>, options: &CorpusOptions) -> Result<Self, CorpusError> {
+        let path = path.as_ref();
+        let read = SequenceOptions { columns: options.columns.clone(), ..SequenceOptions::default() };
+        let SequenceSet { alphabet, sequences, ids, labels, .. } = read_sequences(path, &read)?;
+        let vocabulary: Vec<String> = alphabet.symbols().iter().copied().map(String::from).collect();
+        let mut rows = Rows::new(vocabulary, options.scaling.tokens, options.blocks)?;
+        let mut documents = Vec::new();
+        let view: Sequences<'_, u16> = sequences.as_view();
+        let mut counts = vec![0u32; alphabet.len()];
+        for (index, id) in ids.into_iter().enumerate() {
+            let Some(sequence) = view.get(index) else { break };
+            counts.fill(0);
+            let sequence = sequence.entries();
+            for &symbol in sequence {
+                if let Some(count) = counts.get_mut(usize::from(symbol)) {
+                    *count = count.saturating_add(1);
+                }
+            }
+            let bag = counts.iter().copied().enumerate().filter(|&(_, count)| count > 0);
+            rows.push(bag, |symbol| u32::try_from(symbol).ok())?;
+            if options.keep_documents {
+                let (title, tokens) = (id.clone(), sequence.len() as f64);
+                documents.push(DocumentInfo { id, title, snippet: String::new(), tokens });
+            }
+        }
+        let labels = LabelColumn::from_labels(labels);
+        let corpus = Corpus::new(rows.finish()?, documents, CorpusKind::Sequences);
+        Ok(Self { corpus: Corpus { name: file_name(path), labels, ..corpus }, sequences, alphabet })
+    }
+}

@@ -1,0 +1,45 @@
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng, SeedableRng},
+};
+
+use crate::LabelColumn;
+
+/// So many documents of each label, and as many of those without, or all where there are fewer.
+///
+/// ```
+/// use countgrid_corpus::{LabelColumn, Sample};
+/// let labels = LabelColumn::from_labels(["a", "b", "a", "a"].map(|label| Some(label.to_owned())));
+/// let drawn = Sample { per_label: 2, seed: 1 }.draw(&labels);
+/// assert!(drawn[1] && drawn.iter().filter(|&&drawn| drawn).count() == 3);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Documents of each label at most.
+    pub per_label: usize,
+    /// Which of the equally likely samples.
+    pub seed: u64,
+}
+
+impl Sample {
+    /// Which documents are drawn, in their order: labels are drawn from in their order, then documents without.
+    pub fn draw(self, labels: &LabelColumn) -> Vec<bool> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        let mut groups = vec![Vec::new(); labels.names.len() + 1];
+        for (document, label) in labels.by_document.iter().enumerate() {
+            let group = label.map_or(labels.names.len(), |label| (label as usize).min(labels.names.len()));
+            groups[group].push(document);
+        }
+        let mut drawn = vec![false; labels.by_document.len()];
+        for group in &mut groups {
+            // The first places of a random order, each as likely as any other (Fisher and Yates).
+            for place in 0..self.per_label.min(group.len()) {
+                let left = (group.len() - place) as u128;
+                let chosen = place + ((u128::from(rng.next_u64()) * left) >> 64) as usize;
+                group.swap(place, chosen);
+                drawn[group[place]] = true;
+            }
+        }
+        drawn
+    }
+}

@@ -1,0 +1,207 @@
+//! Words are counted as documents come in; once all are there, the vocabulary is selected.
+
+use countgrid_counts::Bags;
+use countgrid_io::Item;
+use countgrid_math::Real;
+use countgrid_text::{Counter, Selected, Selection};
+
+use crate::{
+    Blocks, BlocksBuilder, Corpus, CorpusError, CorpusKind, CorpusOptions, DocumentInfo, LabelColumn,
+    Storable,
+    document::SNIPPET_WORDS,
+    intake::{Intake, scaled},
+    rows::Rows,
+};
+
+/// Words of a collection are numbered by `u32`.
+const FORMS: usize = u32::MAX as usize;
+
+/// Takes items, selects the vocabulary.
+#[derive(Debug)]
+pub(crate) struct Selector<'o> {
+    options: &'o CorpusOptions,
+    intake: Intake,
+    words: Counter,
+    forms: BlocksBuilder<u32>, // bags of words as they are written, of texts
+    table: Option<Table>,
+}
+
+/// Counts as they are read.
+#[derive(Debug)]
+struct Table {
+    vocabulary: Vec<String>,
+    spread: Vec<usize>, // documents that each word is in
+    counts: BlocksBuilder<f64>,
+    refused: Vec<(usize, CorpusError)>, // bags, which matter only if they are drawn
+}
+
+impl<'o> Selector<'o> {
+    pub(crate) fn new(options: &'o CorpusOptions) -> Result<Self, CorpusError> {
+        Ok(Self {
+            options,
+            intake: Intake::default(),
+            words: Counter::new(&options.words.for_text())?,
+            forms: BlocksBuilder::new(FORMS, options.blocks)?,
+            table: None,
+        })
+    }
+
+    pub(crate) fn item(&mut self, item: Item<'_>) -> Result<(), CorpusError> {
+        match self.intake.take(item) {
+            Some(Item::Document(document)) => {
+                let bag = self.words.read(&document.text)?;
+                self.forms.push(bag.iter().map(|&(form, count)| (form as usize, count)))?;
+                if self.options.keep_documents {
+                    let tokens = bag.iter().map(|&(_, count)| f64::from(count)).sum();
+                    self.intake.documents.push(DocumentInfo::from_text(document, tokens));
+                }
+            }
+            Some(Item::Vocabulary(vocabulary)) => {
+                self.table = Some(Table {
+                    spread: vec![0; vocabulary.len()],
+                    counts: BlocksBuilder::new(vocabulary.len(), self.options.blocks)?,
+                    refused: Vec::new(),
+                    vocabulary,
+                });
+            }
+            Some(Item::Bag(numbers)) => {
+                if let Some(table) = &mut self.table {
+                    table.push(self.options, numbers)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish<T: Real + Storable>(self) -> Result<Corpus<T>, CorpusError> {
+        let Self { options, mut intake, mut words, forms, table } = self;
+        let labels = intake.labels(forms.len() + table.as_ref().map_or(0, |table| table.counts.len()));
+        let drawn = options.sample.map(|sample| sample.draw(&labels));
+        let drawn = drawn.as_deref();
+        let columns = intake.columns(drawn);
+        let labels = match drawn {
+            None => labels,
+            Some(drawn) => {
+                intake.retain(drawn);
+                labels.retain(drawn)
+            }
+        };
+        let text = options.words.for_text();
+        let mut corpus = match table {
+            Some(table) => table.finish(options, intake, drawn)?,
+            None => {
+                let forms = forms.finish()?;
+                if let Some(drawn) = drawn {
+                    words.clear();
+                    for_each_drawn(&forms, drawn, |bag| words.add(bag.map(|(form, n)| (form as u32, n))))?;
+                }
+                let Selected { vocabulary, feature_of, summary } = words.select();
+                let mut rows = Rows::new(vocabulary, options.scaling.tokens, options.blocks)?;
+                forms.consume(|first, block| {
+                    for bag in (0..block.len()).filter(|bag| is_drawn(drawn, first + bag)) {
+                        rows.push(block.entries(bag), |form| *feature_of.get(form)?)?;
+                    }
+                    Ok::<_, CorpusError>(())
+                })?;
+                let rows = rows.finish()?;
+                Corpus { words: Some(summary), ..Corpus::new(rows, intake.documents, CorpusKind::Text) }
+            }
+        };
+        (corpus.labels, corpus.columns) = (labels, columns);
+        (corpus.text, corpus.scaling, corpus.sample) = (text, options.scaling, options.sample);
+        Ok(corpus)
+    }
+}
+
+impl Table {
+    fn push(&mut self, options: &CorpusOptions, numbers: &[(u32, f64)]) -> Result<(), CorpusError> {
+        let bag = match scaled(options, numbers, &self.vocabulary, self.counts.len()) {
+            Ok(bag) => bag,
+            // Whether this bag is drawn is not known yet.
+            Err(error) if options.sample.is_some() => {
+                self.refused.push((self.counts.len(), error));
+                return self.counts.push([]);
+            }
+            Err(error) => return Err(error),
+        };
+        for &(word, _) in bag.iter() {
+            if let Some(spread) = self.spread.get_mut(word as usize) {
+                *spread += 1;
+            }
+        }
+        self.counts.push(bag.iter().map(|&(word, count)| (word as usize, count)))
+    }
+
+    /// Counts keep the vocabulary they come with, as far as it is no larger than asked for.
+    fn finish<T: Real + Storable>(
+        self,
+        options: &CorpusOptions,
+        mut intake: Intake,
+        drawn: Option<&[bool]>,
+    ) -> Result<Corpus<T>, CorpusError> {
+        let Self { mut vocabulary, mut spread, counts, refused } = self;
+        if let Some((_, error)) = refused.into_iter().find(|&(bag, _)| is_drawn(drawn, bag)) {
+            return Err(error);
+        }
+        let counts = counts.finish()?;
+        let mut documents = counts.len();
+        if let Some(drawn) = drawn {
+            (documents, spread) = (0, vec![0; spread.len()]);
+            for_each_drawn(&counts, drawn, |bag| {
+                documents += 1;
+                bag.for_each(|(word, _)| spread[word] += 1);
+            })?;
+        }
+        let selection = Selection::new(&spread, documents, &options.words.for_counts());
+        let mut feature_of = vec![None; spread.len()];
+        selection.kept.iter().zip(0u32..).for_each(|(&old, new)| feature_of[old] = Some(new));
+        let words = selection.kept.iter().filter_map(|&word| vocabulary.get_mut(word).map(std::mem::take));
+        let mut rows = Rows::new(words.collect(), options.scaling.tokens, options.blocks)?;
+        let mut ids = intake.ids.drain(..);
+        counts.consume(|first, block| {
+            for bag in (0..block.len()).filter(|bag| is_drawn(drawn, first + bag)) {
+                let row = rows.push(block.entries(bag), |word| *feature_of.get(word)?)?;
+                if options.keep_documents {
+                    let mut top: Vec<_> = row.to_vec();
+                    top.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+                    let top = top.iter().take(SNIPPET_WORDS);
+                    let top = top.filter_map(|&(word, _)| Some(rows.vocabulary.get(word)?.as_str()));
+                    let snippet = top.collect::<Vec<_>>().join(", ");
+                    let (id, place) = (ids.next(), intake.documents.len());
+                    let info = DocumentInfo::from_bag(id, place, snippet, block.total(bag));
+                    intake.documents.push(info);
+                }
+            }
+            Ok::<_, CorpusError>(())
+        })?;
+        drop(ids);
+        Ok(Corpus::new(rows.finish()?, intake.documents, CorpusKind::Counts))
+    }
+}
+
+fn is_drawn(drawn: Option<&[bool]>, document: usize) -> bool {
+    drawn.is_none_or(|drawn| drawn.get(document) == Some(&true))
+}
+
+/// Calls `visit` with the bags of the documents that were drawn.
+fn for_each_drawn<C: Storable>(
+    bags: &Blocks<C>,
+    drawn: &[bool],
+    mut visit: impl FnMut(countgrid_counts::SparseEntries<'_, C>),
+) -> Result<(), CorpusError> {
+    bags.for_each_block(true, |first, block| {
+        let own = (0..block.len()).filter(|bag| is_drawn(Some(drawn), first + bag));
+        own.for_each(|bag| visit(block.entries(bag)));
+        Ok(())
+    })
+}
+
+impl LabelColumn {
+    /// The labels of the documents that were drawn.
+    fn retain(self, drawn: &[bool]) -> Self {
+        let documents = 0..self.len();
+        let drawn = documents.filter(|&document| drawn.get(document) == Some(&true));
+        Self::from_labels(drawn.map(|document| self.name(document).map(str::to_owned)))
+    }
+}

@@ -1,0 +1,285 @@
+//! From documents to bags: one reading, whatever is asked for.
+#![cfg(feature = "files")]
+
+use std::{fs, path::Path};
+
+use countgrid_corpus::{
+    BlockLimits, ColumnValues, Corpus, CorpusError, CorpusKind, CorpusOptions, LabelColumn, Sample, Scale,
+    Scaling, SequenceCorpus, WordOptions,
+};
+use countgrid_counts::{Bags, CsrBuf};
+use countgrid_io::{DataSet, ReadOptions, read};
+use proptest::prelude::*;
+
+type Rows = Vec<Vec<(usize, f32)>>;
+
+fn rows(corpus: &Corpus<f32>) -> Rows {
+    let bags = corpus.bags.gather(|count| count).unwrap();
+    (0..bags.len()).map(|bag| bags.entries(bag).collect()).collect()
+}
+
+/// Everything but where the bags are.
+fn contents(corpus: &Corpus<f32>) -> impl PartialEq + std::fmt::Debug + use<> {
+    let Corpus { documents, labels, columns, vocabulary, tokens, nonempty, words, .. } = corpus;
+    let words = words.map(|words| (words.tokens, words.words, words.rare, words.common, words.surplus));
+    let documents = documents.clone();
+    (documents, labels.clone(), columns.clone(), vocabulary.clone(), *tokens, *nonempty, words, rows(corpus))
+}
+
+fn corpus(path: &Path, options: &CorpusOptions) -> Result<Corpus<f32>, CorpusError> {
+    Corpus::read(path, options)
+}
+
+/// A file with this content in a folder that is there as long as the result.
+fn file(name: &str, content: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    fs::write(&path, content).unwrap();
+    (folder, path)
+}
+
+/// Labelled texts over few words, so that words repeat and stems have several forms.
+fn table() -> impl Strategy<Value = String> {
+    let words = ["ant", "ants", "bee", "bees", "running", "runs", "run", "red", "the", "sky"];
+    let text = prop::collection::vec(prop::sample::select(words.to_vec()), 0..9);
+    let row = (prop::sample::select(vec!["a", "b", "c", ""]), text, 0u32..9, 1u32..28);
+    prop::collection::vec(row, 1..14).prop_map(|rows| {
+        let row = |(label, text, year, day): (&str, Vec<&str>, u32, u32)| {
+            format!("{label},{},{},2001-02-{day:02}\n", text.join(" "), 2000 + year)
+        };
+        format!("label,text,year,day\n{}", rows.into_iter().map(row).collect::<String>())
+    })
+}
+
+fn options() -> impl Strategy<Value = CorpusOptions> {
+    let words =
+        (any::<bool>(), prop::option::of(1usize..3), 1usize..9).prop_map(|(stem, least, most)| WordOptions {
+            stem,
+            min_count: least,
+            max_share: Some(1.0),
+            max_words: most,
+            ..WordOptions::default()
+        });
+    let tokens = prop::option::of(prop::sample::select(vec![1.0, 7.5]));
+    (words, tokens).prop_map(|(words, tokens)| CorpusOptions {
+        words,
+        scaling: Scaling { tokens, ..Scaling::default() },
+        keep_columns: true,
+        blocks: BlockLimits::in_memory(),
+        ..CorpusOptions::default()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// One reading with a sample gives what a reading of the drawn documents alone gives.
+    #[test]
+    fn a_sample_is_a_reading_of_what_was_drawn(
+        table in table(), options in options(), per_label in 0usize..4, seed in 0u64..5,
+    ) {
+        let (_folder, path) = file("made.csv", &table);
+        let (DataSet::Documents(documents), _) = read(&path, &ReadOptions::default()).unwrap() else {
+            panic!("texts");
+        };
+        let sample = Sample { per_label, seed };
+        let labels = LabelColumn::from_labels(documents.iter().map(|document| document.label.clone()));
+        let drawn = sample.draw(&labels);
+        let sampled = corpus(&path, &CorpusOptions { sample: Some(sample), keep_columns: false, ..options.clone() });
+        let documents = documents.into_iter().zip(&drawn).filter(|(_, drawn)| **drawn).map(|(document, _)| document);
+        let expected = Corpus::<f32>::from_documents("made", documents, &options);
+        match (sampled, expected) {
+            (Ok(sampled), Ok(expected)) => {
+                prop_assert_eq!(contents(&sampled), contents(&expected));
+                prop_assert_eq!(sampled.sample, Some(sample));
+            }
+            (Err(CorpusError::NoWords { documents: a, .. }), Err(CorpusError::NoWords { documents: b, .. })) => {
+                prop_assert_eq!(a, b);
+            }
+            (sampled, expected) => panic!("{sampled:?} {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn blocks_and_files_change_nothing(
+        table in table(), options in options(), entries in 1usize..20, bags in 1usize..5, streams in any::<bool>(),
+        sample in prop::option::of((1usize..4).prop_map(|per_label| Sample { per_label, seed: 3 })),
+    ) {
+        let (_folder, path) = file("made.csv", &table);
+        let options = CorpusOptions { sample, ..options };
+        let memory = if streams { 0 } else { u128::MAX };
+        let blocks = BlockLimits { memory, entries, bags };
+        match (corpus(&path, &options), corpus(&path, &CorpusOptions { blocks, ..options.clone() })) {
+            (Ok(one), Ok(other)) => {
+                prop_assert_eq!(contents(&one), contents(&other));
+                prop_assert_eq!(other.bags.file_bytes().is_some(), streams);
+                prop_assert!(other.bags.blocks().iter().all(|block| block.len() <= bags));
+                prop_assert_eq!(one.columns.len(), 2);
+                prop_assert!(one.columns.iter().all(|column| column.values.len() == one.bags.len()));
+            }
+            (Err(one), Err(other)) => prop_assert_eq!(one.to_string(), other.to_string()),
+            (one, other) => panic!("{one:?} {other:?}"),
+        }
+    }
+
+    /// The same documents, counted against the vocabulary that was selected from them, are the same bags.
+    #[test]
+    fn counting_agrees_with_selecting(table in table(), options in options()) {
+        let (_folder, path) = file("made.csv", &table);
+        if let Ok(selected) = corpus(&path, &options) {
+            let counted = Corpus::<f32>::count(&path, &selected.vocabulary, &selected.text, &options).unwrap();
+            prop_assert_eq!(contents(&counted_as(selected.words, counted)), contents(&selected));
+        }
+    }
+}
+
+/// What counting does not know.
+fn counted_as(words: Option<countgrid_text::Summary>, corpus: Corpus<f32>) -> Corpus<f32> {
+    Corpus { words, ..corpus }
+}
+
+#[test]
+fn nothing_to_read_is_an_error() {
+    let options = CorpusOptions::default();
+    let refused = Corpus::<f32>::from_texts(&[] as &[&str], &options).unwrap_err();
+    assert_eq!(refused.to_string(), "texts: no word is left of 0 documents");
+    let refused = Corpus::<f32>::from_texts(&["the of and", ""], &options).unwrap_err();
+    assert!(matches!(refused, CorpusError::NoWords { documents: 2, .. }));
+    let (_folder, path) = file("made.csv", "");
+    assert!(matches!(corpus(&path, &options), Err(CorpusError::Read(_))));
+    assert!(matches!(corpus(Path::new("no such file"), &options), Err(CorpusError::Read(_))));
+}
+
+#[test]
+fn one_document_is_a_corpus() {
+    let options = CorpusOptions::default();
+    let one = Corpus::<f64>::from_texts(&["Ants, ants and a bee"], &options).unwrap();
+    assert_eq!((one.vocabulary.join(" "), one.tokens, one.nonempty), ("ants bee".to_owned(), 3.0, 1));
+    assert_eq!((one.labels.len(), one.labels.names.len(), one.kind), (1, 0, CorpusKind::Text));
+    assert_eq!(
+        (one.documents[0].id.as_str(), one.documents[0].title.as_str()),
+        ("1", "Ants, ants and a bee")
+    );
+}
+
+#[test]
+fn documents_without_words_are_empty_bags() {
+    let options = CorpusOptions::default();
+    let some = Corpus::<f32>::from_texts(&["red ants", "", "of the"], &options).unwrap();
+    assert_eq!(rows(&some), [vec![(0, 1.0), (1, 1.0)], vec![], vec![]]);
+    assert_eq!((some.nonempty, some.documents.len()), (1, 3));
+    let none = Corpus::<f32>::count_texts(&[""], &some.vocabulary, &some.text, &options).unwrap();
+    assert_eq!((none.tokens, rows(&none)), (0.0, vec![vec![]]));
+}
+
+#[test]
+fn negative_numbers_are_refused_unless_a_scale_says_what_they_mean() {
+    let (_folder, path) = file("made.csv", "id,x,y\na,1,2\nb,3,-4\nc,5,0\n");
+    let refused = corpus(&path, &CorpusOptions::default()).unwrap_err();
+    assert!(
+        matches!(&refused, CorpusError::NegativeNumber { bag: 1, feature } if feature == "y"),
+        "{refused}"
+    );
+    let scaling = Scaling { scale: Scale::Shift, tokens: None };
+    let shifted = corpus(&path, &CorpusOptions { scaling, ..CorpusOptions::default() }).unwrap();
+    assert_eq!(rows(&shifted), [vec![(1, 1.0)], vec![(0, 7.0)], vec![(0, 5.0)]]);
+    assert_eq!((shifted.kind, shifted.documents[1].id.as_str()), (CorpusKind::Counts, "b"));
+    // Of a sample only what was drawn counts: one of three documents without a label.
+    for seed in 0..20 {
+        let sample = Some(Sample { per_label: 1, seed });
+        match corpus(&path, &CorpusOptions { sample, ..CorpusOptions::default() }) {
+            Ok(drawn) => assert!(drawn.bags.len() == 1 && drawn.documents[0].id != "b"),
+            Err(error) => assert!(matches!(error, CorpusError::NegativeNumber { bag: 1, .. })),
+        }
+    }
+}
+
+#[test]
+fn counts_that_are_too_large_are_refused() {
+    let (_folder, path) = file("made.csv", "id,x,y\na,1,2\nb,3,1e39\n");
+    let refused = corpus(&path, &CorpusOptions::default()).unwrap_err();
+    assert_eq!(refused.to_string(), "the count of `y` in document 2 is too large for f32");
+    let wide = Corpus::<f64>::read(&path, &CorpusOptions::default()).unwrap();
+    assert_eq!(wide.tokens, 6.0 + 1e39);
+    // A fraction that rounds to zero is left out, but its document has a word.
+    let (_folder, path) = file("made.csv", "id,x,y\na,1e-60,0\nb,3,1\n");
+    let small = corpus(&path, &CorpusOptions::default()).unwrap();
+    assert_eq!((rows(&small), small.nonempty), (vec![vec![], vec![(0, 3.0), (1, 1.0)]], 2));
+}
+
+#[test]
+fn a_sample_larger_than_its_groups_takes_everything() {
+    let (_folder, path) = file("made.csv", "label,text\nx,red ants\n,blue ants\ny,red sky\n");
+    let all = corpus(&path, &CorpusOptions::default()).unwrap();
+    let sample = Some(Sample { per_label: 10, seed: 1 });
+    let sampled = corpus(&path, &CorpusOptions { sample, ..CorpusOptions::default() }).unwrap();
+    assert_eq!(contents(&sampled), contents(&all));
+    let sample = Some(Sample { per_label: 0, seed: 1 });
+    let none = corpus(&path, &CorpusOptions { sample, ..CorpusOptions::default() }).unwrap_err();
+    assert!(matches!(none, CorpusError::NoWords { documents: 0, .. }));
+}
+
+#[test]
+fn docword_files_have_neither_ids_nor_labels() {
+    let (folder, path) = file("docword.made.txt", "3\n3\n3\n1 1 4\n1 3 1\n3 2 2\n");
+    fs::write(folder.path().join("vocab.made.txt"), "ant\nbee\ncow\n").unwrap();
+    let counts = corpus(&path, &CorpusOptions::default()).unwrap();
+    assert_eq!(rows(&counts), [vec![(0, 4.0), (2, 1.0)], vec![], vec![(1, 2.0)]]);
+    assert_eq!((counts.labels.len(), counts.labels.names.len(), counts.nonempty), (3, 0, 2));
+    assert_eq!(counts.documents[2].title, "document 3");
+    assert_eq!(counts.documents[0].snippet, "ant, cow");
+    let sample = Some(Sample { per_label: 2, seed: 5 });
+    let two = corpus(&path, &CorpusOptions { sample, ..CorpusOptions::default() }).unwrap();
+    assert_eq!((two.bags.len(), two.documents.len(), two.labels.len()), (2, 2, 2));
+}
+
+#[test]
+fn other_columns_are_kept_when_asked_for() {
+    let lines = "{\"text\": \"red ants\", \"year\": 1999, \"on\": \"2001-01-01\", \"by\": \"me\"}\n\
+                 {\"text\": \"red sky\", \"year\": null, \"on\": [], \"by\": 7}\n";
+    let (_folder, path) = file("made.jsonl", lines);
+    let options = CorpusOptions { keep_columns: true, ..CorpusOptions::default() };
+    let kept = corpus(&path, &options).unwrap();
+    let names: Vec<_> = kept.columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names, ["on", "year"]);
+    assert_eq!(kept.columns[1].values, ColumnValues::Numbers(vec![Some(1999.0), None]));
+    assert!(corpus(&path, &CorpusOptions::default()).unwrap().columns.is_empty());
+    // Of a table of numbers, what is no number.
+    let (_folder, path) = file("made.csv", "id,x,day,y\na,1,2001-01-01,2\nb,3,,1\n");
+    let kept = corpus(&path, &options).unwrap();
+    assert_eq!((kept.vocabulary.join(" "), kept.columns[0].name.as_str()), ("x y".to_owned(), "day"));
+    assert_eq!(kept.columns[0].values.len(), 2);
+}
+
+#[test]
+fn a_file_that_is_to_be_written_is_not_the_input() {
+    let (folder, path) = file("made.csv", "text\nred ants\nblue sky\n");
+    let options = CorpusOptions { ignore: vec![path.clone()], ..CorpusOptions::default() };
+    assert!(matches!(corpus(&path, &options), Err(CorpusError::InputIsOutput { .. })));
+    // In a folder it is passed over.
+    fs::write(folder.path().join("a.txt"), "red ants").unwrap();
+    fs::write(folder.path().join("b.txt"), "blue sky").unwrap();
+    let folder = corpus(folder.path(), &options).unwrap();
+    assert_eq!((folder.bags.len(), folder.source.map(|source| source.files)), (2, Some(2)));
+}
+
+#[test]
+fn bags_need_a_word_for_each_feature() {
+    let bags = CsrBuf::from_dense(2, &[1.0_f32, 0.0, 0.0, 0.0]).unwrap();
+    let limits = BlockLimits::in_memory();
+    let words = |n: usize| ["ant", "bee", "cow"][..n].iter().map(|&word| word.to_owned()).collect();
+    let refused = Corpus::from_bags(bags.clone(), words(3), limits).unwrap_err();
+    assert!(matches!(refused, CorpusError::Vocabulary { features: 2, words: 3 }));
+    let corpus = Corpus::from_bags(bags, words(2), limits).unwrap();
+    assert_eq!((corpus.nonempty, corpus.bags.len(), corpus.tokens), (1, 2, 1.0));
+}
+
+#[test]
+fn sequences_are_counted_by_symbol() {
+    let (_folder, path) = file("made.csv", "class,name,sequence\n+,one,TACta\n-,two,gtt\n");
+    let set = SequenceCorpus::<f32>::read(&path, &CorpusOptions::default()).unwrap();
+    assert_eq!(set.corpus.vocabulary, ["a", "c", "g", "t"]);
+    assert_eq!(rows(&set.corpus), [vec![(0, 2.0), (1, 1.0), (3, 2.0)], vec![(2, 1.0), (3, 2.0)]]);
+    assert_eq!((set.corpus.labels.name(1), set.corpus.kind), (Some("-"), CorpusKind::Sequences));
+    assert_eq!(set.sequences.as_view().positions(), 8);
+}
