@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Problem, ReadError, excerpt};
-use crate::read::Item;
+use crate::item::Item;
 use crate::runs::{Entry, Runs};
 use crate::source::{Limits, Lines};
 

@@ -42,6 +42,7 @@ mod folder;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod item;
 mod jsonl;
 mod model;
 mod model_error;
@@ -61,10 +62,11 @@ pub use crate::document::{Document, truncate_text};
 pub use crate::docword::{Counts, read_docword};
 pub use crate::error::{Problem, ReadError};
 pub use crate::folder::Skipped;
+pub use crate::item::Item;
 pub use crate::jsonl::read_json_lines;
 pub use crate::model::{ModelFile, NamedTable, TableData, load, save};
 pub use crate::model_error::{ModelError, ModelProblem};
-pub use crate::read::{DataSet, Format, Item, ReadOptions, Summary, read, visit};
+pub use crate::read::{DataSet, Format, ReadOptions, Summary, read, visit};
 pub use crate::sequences::{
     SequenceFormat, SequenceOptions, SequenceSet, read_sequences, read_sequences_from,
 };

@@ -413,3 +413,11 @@ pub(crate) fn neighbours<T: Copy + Add<Output = T>, const W: usize, const MIRROR
     }
     LeftToRight.sum(terms)
 }
+
+/// `copy_from_slice` without a panic.
+#[inline(always)]
+pub(crate) fn copy<T: Copy>(from: &[T], to: &mut [T]) {
+    for (to, &from) in to.iter_mut().zip(from) {
+        *to = from;
+    }
+}

@@ -4,7 +4,6 @@ use num_traits::Zero;
 
 use crate::lanes::{self, Pairs, PrefetchAhead, Terms};
 use crate::ring::Ring;
-use crate::window::copy;
 
 /// Elements of scratch for a ring of `extent` runs of `stride` elements.
 pub(crate) const fn scratch_len(extent: usize, stride: usize, side: usize) -> usize {
@@ -106,8 +105,8 @@ fn push_powers<'a, T: Copy + Zero, const MIRRORED: bool>(
 #[inline(always)]
 fn wrap_around<T: Copy>(stride: usize, f: &[T], ends: &mut [T]) {
     let Some((last, first)) = ends.split_at_mut_checked(3 * stride) else { return };
-    copy(f.get(f.len() - last.len()..).unwrap_or_default(), last);
-    copy(f, first);
+    lanes::copy(f.get(f.len() - last.len()..).unwrap_or_default(), last);
+    lanes::copy(f, first);
 }
 
 /// `P_4` from `f`: where it does not wrap, around the seam, and once more what is unrolled.
@@ -135,9 +134,9 @@ fn first_sums_of_four<T: Copy + Zero, const MIRRORED: bool>(
     }
     let Some((start, end)) = p.split_at_mut_checked(f.len()) else { return };
     if MIRRORED {
-        copy(end, start);
+        lanes::copy(end, start);
     } else {
-        copy(start, end);
+        lanes::copy(start, end);
     }
 }
 

@@ -213,7 +213,7 @@ fn one_row<R: Runner, T: Copy + Zero, const MIRRORED: bool>(
 ) {
     let passes = axes.iter().filter(|axis| axis.side > 1).count();
     if passes == 0 {
-        copy(row, sums);
+        lanes::copy(row, sums);
         return;
     }
     let plane = if passes > 1 { row.len() } else { 0 };
@@ -350,13 +350,5 @@ fn short_line<T: Copy + Zero, const W: usize, const MIRRORED: bool>(f: &[T], sum
             let Some(&next) = f.get(at) else { return };
             *sum = *sum + next;
         }
-    }
-}
-
-/// `copy_from_slice` without a panic.
-#[inline(always)]
-pub(crate) fn copy<T: Copy>(from: &[T], to: &mut [T]) {
-    for (to, &from) in to.iter_mut().zip(from) {
-        *to = from;
     }
 }

@@ -1,0 +1,28 @@
+use crate::document::Document;
+
+/// What [`visit`](crate::visit) hands over, one after the other.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Item<'a> {
+    /// A text, still to be counted.
+    Document(Document),
+    /// The words of a docword file or the columns of a table of numbers, before the bags.
+    Vocabulary(Vec<String>),
+    /// What the next bag of a table of numbers is called. Bags of docword files are called by their numbers, from 1.
+    About {
+        /// The id column, or the number of the record from 1.
+        id: String,
+        /// Its class, if the data has classes.
+        label: Option<String>,
+    },
+    /// The next bag of a docword file or a table of numbers: its entries that are not zero, `(word, count)`, words
+    /// ascending. Only those of a table may be negative.
+    Bag(&'a [(u32, f64)]),
+    /// The names of the columns that are none of text, title, label, id and counts, before the first document; only if
+    /// [`ReadOptions::other_columns`] asks for them and there are any.
+    OtherColumns(Vec<String>),
+    /// What the next document or bag has in these columns, as it stands there; empty where there is nothing.
+    OtherFields(&'a [String]),
+    /// The labels of a folder's documents, in their order and after the last: only then are they known.
+    Labels(Vec<Option<String>>),
+}
