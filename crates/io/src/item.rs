@@ -19,7 +19,7 @@ pub enum Item<'a> {
     /// ascending. Only those of a table may be negative.
     Bag(&'a [(u32, f64)]),
     /// The names of the columns that are none of text, title, label, id and counts, before the first document; only if
-    /// [`ReadOptions::other_columns`] asks for them and there are any.
+    /// [`ReadOptions::other_columns`](crate::ReadOptions::other_columns) asks for them and there are any.
     OtherColumns(Vec<String>),
     /// What the next document or bag has in these columns, as it stands there; empty where there is nothing.
     OtherFields(&'a [String]),

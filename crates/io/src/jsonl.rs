@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 use crate::columns::{Columns, Named, Roles, TEXT};
 use crate::document::{Document, TITLE, collected, truncate_text};
 use crate::error::{Problem, ReadError, excerpt};
-use crate::read::{Item, ReadOptions};
+use crate::item::Item;
+use crate::read::ReadOptions;
 use crate::source::Lines;
 
 /// Reads one JSON object per line; `file` is its name in messages.

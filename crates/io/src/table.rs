@@ -9,7 +9,8 @@ use csv_core::ReadRecordResult;
 use crate::columns::{Columns, Named, Roles, TEXT};
 use crate::document::{Document, TITLE, collected, truncate_text};
 use crate::error::{Problem, ReadError, excerpt};
-use crate::read::{Item, ReadOptions};
+use crate::item::Item;
+use crate::read::ReadOptions;
 use crate::source::Lines;
 
 /// How the fields of a table are told apart.
