@@ -11,7 +11,8 @@ use crate::doc_comments::comments;
 use crate::document::{Document, TITLE, truncate_text};
 use crate::error::{Problem, ReadError};
 use crate::folder::{Skipped, id};
-use crate::read::{Format, Summary};
+use crate::format::Format;
+use crate::read::Summary;
 
 /// Words of the shortest comment that is worth a place on a map.
 const WORDS: usize = 20;

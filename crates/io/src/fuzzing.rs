@@ -15,11 +15,11 @@ use crate::columns::TEXT;
 use crate::document::{Document, collected};
 use crate::docword::{self, Counts};
 use crate::error::{Problem, ReadError};
+use crate::format::Table;
 use crate::item::Item;
-use crate::read::ReadOptions;
+use crate::options::ReadOptions;
 use crate::sequences::{self, SequenceFormat, SequenceOptions, SequenceSet};
 use crate::source::{Budget, Limits, Source};
-use crate::table::Table;
 use crate::{jsonl, model, table as tables};
 
 const FILE: &str = "input";

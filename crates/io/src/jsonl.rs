@@ -11,7 +11,7 @@ use crate::columns::{Columns, Named, Roles, TEXT};
 use crate::document::{Document, TITLE, collected, truncate_text};
 use crate::error::{Problem, ReadError, excerpt};
 use crate::item::Item;
-use crate::read::ReadOptions;
+use crate::options::ReadOptions;
 use crate::source::Lines;
 
 /// Reads one JSON object per line; `file` is its name in messages.
@@ -23,7 +23,7 @@ use crate::source::Lines;
 ///
 /// # Errors
 /// Each with its line: what is not JSON, not an object, has no text or a value of another kind; a column that
-/// is not there or not known; text that is not UTF-8; a line beyond the default [`Limits`]; and no line at all.
+/// is not there or not known; text that is not UTF-8; a line beyond the default [`Limits`](crate::Limits); and no line at all.
 ///
 /// ```
 /// use countgrid_io::{Columns, read_json_lines};

@@ -39,6 +39,7 @@ mod document;
 mod docword;
 mod error;
 mod folder;
+mod format;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -46,6 +47,7 @@ mod item;
 mod jsonl;
 mod model;
 mod model_error;
+mod options;
 mod read;
 mod runs;
 mod sequences;
@@ -62,13 +64,15 @@ pub use crate::document::{Document, truncate_text};
 pub use crate::docword::{Counts, read_docword};
 pub use crate::error::{Problem, ReadError};
 pub use crate::folder::Skipped;
+pub use crate::format::{Format, Table};
 pub use crate::item::Item;
 pub use crate::jsonl::read_json_lines;
 pub use crate::model::{ModelFile, NamedTable, TableData, load, save};
 pub use crate::model_error::{ModelError, ModelProblem};
-pub use crate::read::{DataSet, Format, ReadOptions, Summary, read, visit};
+pub use crate::options::ReadOptions;
+pub use crate::read::{DataSet, Summary, read, visit};
 pub use crate::sequences::{
     SequenceFormat, SequenceOptions, SequenceSet, read_sequences, read_sequences_from,
 };
 pub use crate::source::Limits;
-pub use crate::table::{Table, read_table};
+pub use crate::table::read_table;

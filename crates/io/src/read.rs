@@ -10,58 +10,11 @@ use crate::document::Document;
 use crate::docword::{self, Counts};
 use crate::error::{Problem, ReadError};
 use crate::folder::{self, Listing, Name, Skipped};
+use crate::format::{Format, Table};
 use crate::item::Item;
-use crate::source::{Budget, Limits, Source};
-use crate::table::Table;
+use crate::options::ReadOptions;
+use crate::source::{Budget, Source};
 use crate::{jsonl, table};
-
-/// What a path holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Format {
-    /// A folder of text files.
-    Folder,
-    /// A table, fields told apart as given.
-    Table(Table),
-    /// One JSON object per line.
-    JsonLines,
-    /// UCI docword counts with a vocabulary.
-    Docword,
-    /// The doc comments of the crates that Cargo has unpacked.
-    CargoDocs,
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Folder => "folder of text files",
-            Self::Table(Table::Comma) => "CSV",
-            Self::Table(Table::Semicolon) => "CSV with semicolons",
-            Self::Table(Table::Tab) => "TSV",
-            Self::JsonLines => "JSON lines",
-            Self::Docword => "docword counts",
-            Self::CargoDocs => "doc comments of Cargo's crates",
-        })
-    }
-}
-
-/// How [`read`] is to go about it; the default finds everything out by itself.
-#[derive(Clone, Debug, Default)]
-pub struct ReadOptions {
-    /// What the path holds, where it is not to be guessed.
-    pub format: Option<Format>,
-    /// The columns of a table or of JSON lines.
-    pub columns: Columns,
-    /// The vocabulary of a docword file, where it does not lie beside it.
-    pub vocabulary: Option<PathBuf>,
-    /// Files of a folder that are no data, such as what an earlier run left there. They need not exist.
-    pub ignore: Vec<PathBuf>,
-    /// Whether [`visit`] hands over the columns of a table or of JSON lines that have no role, too: see
-    /// [`Item::OtherColumns`]. [`read`] passes over them in any case.
-    pub other_columns: bool,
-    /// When to give up.
-    pub limits: Limits,
-}
 
 /// A data set as it was read.
 #[derive(Clone, Debug, PartialEq)]

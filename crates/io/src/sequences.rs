@@ -13,9 +13,10 @@ use crate::columns::{Columns, Roles, SEQUENCE, look_like_names};
 use crate::document::Document;
 use crate::error::{Problem, ReadError};
 use crate::folder::Name;
-use crate::read::ReadOptions;
+use crate::format::Table;
+use crate::options::ReadOptions;
 use crate::source::{Budget, Limits, Lines, Source};
-use crate::table::{self, Table};
+use crate::table;
 
 /// What a file of sequences looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,28 +9,10 @@ use csv_core::ReadRecordResult;
 use crate::columns::{Columns, Named, Roles, TEXT};
 use crate::document::{Document, TITLE, collected, truncate_text};
 use crate::error::{Problem, ReadError, excerpt};
+use crate::format::Table;
 use crate::item::Item;
-use crate::read::ReadOptions;
+use crate::options::ReadOptions;
 use crate::source::Lines;
-
-/// How the fields of a table are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Table {
-    /// CSV: commas and double quotes.
-    Comma,
-    /// CSV as some spreadsheets write it: semicolons and double quotes.
-    Semicolon,
-    /// TSV: one tab; a `"` is a character like any other, for running text is full of unpaired ones.
-    Tab,
-}
-
-impl Table {
-    /// The separator of a `.csv` file by its first line: a comma, unless semicolons are more frequent.
-    pub(crate) fn from_first_line(line: &str) -> Self {
-        let count = |separator| line.matches(separator).count();
-        if count(';') > count(',') { Self::Semicolon } else { Self::Comma }
-    }
-}
 
 /// Reads a table whose first line names the columns; `file` is its name in messages.
 ///
@@ -39,7 +21,7 @@ impl Table {
 ///
 /// # Errors
 /// Each with its line: a column that is not there or not known, a record of another length than the header, a
-/// quote that is never closed, text that is not UTF-8, a record beyond the default [`Limits`]; and an empty
+/// quote that is never closed, text that is not UTF-8, a record beyond the default [`Limits`](crate::Limits); and an empty
 /// table.
 ///
 /// ```

@@ -1,0 +1,50 @@
+use std::fmt;
+
+/// What a path holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// A folder of text files.
+    Folder,
+    /// A table, fields told apart as given.
+    Table(Table),
+    /// One JSON object per line.
+    JsonLines,
+    /// UCI docword counts with a vocabulary.
+    Docword,
+    /// The doc comments of the crates that Cargo has unpacked.
+    CargoDocs,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Folder => "folder of text files",
+            Self::Table(Table::Comma) => "CSV",
+            Self::Table(Table::Semicolon) => "CSV with semicolons",
+            Self::Table(Table::Tab) => "TSV",
+            Self::JsonLines => "JSON lines",
+            Self::Docword => "docword counts",
+            Self::CargoDocs => "doc comments of Cargo's crates",
+        })
+    }
+}
+
+/// How the fields of a table are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// CSV: commas and double quotes.
+    Comma,
+    /// CSV as some spreadsheets write it: semicolons and double quotes.
+    Semicolon,
+    /// TSV: one tab; a `"` is a character like any other, for running text is full of unpaired ones.
+    Tab,
+}
+
+impl Table {
+    /// The separator of a `.csv` file by its first line: a comma, unless semicolons are more frequent.
+    pub(crate) fn from_first_line(line: &str) -> Self {
+        let count = |separator| line.matches(separator).count();
+        if count(';') > count(',') { Self::Semicolon } else { Self::Comma }
+    }
+}
