@@ -1,6 +1,6 @@
 //! Models of bags, fitted to bags in blocks or to mini-batches of them.
 
-use countgrid_corpus::{Blocks, CorpusError, MiniBatch, MiniBatchCursor, Storable};
+use countgrid_corpus::{Blocks, Corpus, CorpusError, MiniBatch, MiniBatchCursor, Storable};
 use countgrid_counts::{Csr, CsrBuf};
 use countgrid_em::{Anneal, Fit, FitError, Learn, StepwiseFit};
 use countgrid_grid::GridError;
@@ -204,6 +204,21 @@ impl BagTotals {
     pub fn check(&self) -> Result<(), EstimatorError> {
         let tokens = self.tokens;
         if tokens > 0.0 && tokens.is_finite() { Ok(()) } else { Err(EstimatorError::Tokens { tokens }) }
+    }
+}
+
+impl<C> From<&Corpus<C>> for BagTotals
+where
+    C: Storable,
+{
+    /// What the corpus knows of its bags: its tokens are those before counts were rounded.
+    fn from(corpus: &Corpus<C>) -> Self {
+        Self {
+            features: corpus.bags.features(),
+            bags: corpus.bags.len(),
+            non_empty: corpus.nonempty,
+            tokens: corpus.tokens,
+        }
     }
 }
 

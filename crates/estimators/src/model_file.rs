@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use countgrid_corpus::{Scaling, Storable};
+use countgrid_corpus::{Corpus, Scaling, Storable, WordOptions};
 use countgrid_io::{ModelFile, NamedTable, TableData};
 use countgrid_math::Real;
 use countgrid_text::{StopWords, TextOptions};
@@ -118,6 +118,22 @@ impl ModelInfo {
         ];
         file.metadata.extend(texts.map(|(key, text)| (key.to_owned(), text)));
         file.set_strings("vocabulary", &self.vocabulary);
+    }
+
+    /// Takes everything from the corpus that a model was fitted to, but what is said of the fit: to that the limits are
+    /// added by which its words were selected.
+    pub fn describe<C>(&mut self, title: &str, corpus: &Corpus<C>, words: &WordOptions) {
+        self.title = title.to_owned();
+        self.vocabulary.clone_from(&corpus.vocabulary);
+        self.text = words.for_text();
+        self.scaling = corpus.scaling;
+        let limits = json!({
+            "min_count": words.min_count, "max_share": words.max_share, "max_words": words.max_words,
+        });
+        match (&mut self.fit, limits) {
+            (Value::Object(fit), Value::Object(limits)) => fit.extend(limits),
+            (fit, limits) => *fit = limits,
+        }
     }
 
     /// What [`ModelInfo::write`] has put there.

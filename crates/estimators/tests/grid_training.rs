@@ -257,10 +257,11 @@ fn a_training_that_is_stopped_has_the_full_size() {
         };
         for after in 0..whole {
             let mut training = training(&options, &bags);
-            let (mut steps, mut told) = (0, 0);
+            let (mut steps, mut told, mut iteration) = (0, 0, 0);
             training
-                .run(|_| {
+                .run(|progress| {
                     told += 1;
+                    iteration = progress.iteration;
                     if steps == after {
                         return ControlFlow::Break(());
                     }
@@ -280,6 +281,9 @@ fn a_training_that_is_stopped_has_the_full_size() {
                     || summary.restart > 0
                     || options.restarts > 1
             );
+            if options.restarts == 1 {
+                assert_eq!(summary.iterations, iteration, "{after} of {options:?}");
+            }
             // The bound is that of the grid.
             if !matches!(options.start, GridStart::Annealed { .. }) {
                 let free_energy: f64 = grid.score(&bags).unwrap().iter().sum();
@@ -516,4 +520,33 @@ fn models_come_back_from_their_files() {
     assert_eq!(read.to_file(), written);
     assert_eq!(read.place(&bags).unwrap(), grid.place(&bags).unwrap());
     assert!(FittedGrid::<f64>::from_file(written).is_err());
+}
+
+#[test]
+fn a_model_of_a_corpus_says_what_it_was_made_from() {
+    use countgrid_corpus::{Corpus, CorpusOptions, WordOptions};
+    let texts = ["red ants follow trails", "ants and red trails", "blue sky", "a sky of blue dust", "dust"];
+    let reading = CorpusOptions {
+        words: WordOptions { min_count: Some(1), stem: true, ..WordOptions::default() },
+        ..CorpusOptions::default()
+    };
+    let mut corpus = Corpus::<f32>::from_texts(&texts, &reading).unwrap();
+    let options = GridOptions { extents: Some(vec![8]), window: Some(vec![2]), ..small() };
+    let plan = options.plan(&mut corpus).unwrap();
+    let mut grid = GridTraining::new(plan, &corpus.bags).unwrap().finish().unwrap();
+    grid.describe("insects", &corpus, &reading.words).unwrap();
+    assert!(grid.labels().is_none() && grid.info.text.stem && grid.info.title == "insects");
+    assert_eq!(grid.info.vocabulary, corpus.vocabulary);
+    let fit = grid.info.fit.as_object().unwrap();
+    assert_eq!((fit["documents"].as_u64(), fit["min_count"].as_u64()), (Some(5), Some(1)));
+    assert!(fit["max_share"].is_null() && fit["anneal"].is_null());
+    assert_eq!(fit["end"], "stopped");
+    assert_eq!(grid.word_uses_at(&[-1]).unwrap(), grid.word_uses(&[7]).unwrap()[0]);
+    let firmware = grid.firmware(countgrid_estimators::TableKind::Bits8, true).unwrap();
+    assert!(firmware.module.contains("pub static VOCABULARY") && !firmware.blob.is_empty());
+
+    // What leaves no room for the grid goes to a file, and if that is not enough, there is none.
+    let narrow = GridOptions { memory: Some(100), ..options };
+    assert!(matches!(narrow.plan(&mut corpus), Err(EstimatorError::GridMemory { .. })));
+    assert!(corpus.bags.file_bytes().is_some());
 }

@@ -1,6 +1,6 @@
 use std::sync::OnceLock;
 
-use countgrid_corpus::{Blocks, LabelColumn, Storable};
+use countgrid_corpus::{Blocks, Corpus, LabelColumn, Storable, WordOptions};
 use countgrid_counts::Bags;
 use countgrid_em::Tables;
 use countgrid_grid::{LogHistograms, Posterior, Shape};
@@ -126,6 +126,21 @@ impl<T: Real> FittedGrid<T> {
             free_energies[bag] = -posterior.log_evidence().to_f64();
         })?;
         Ok(free_energies)
+    }
+
+    /// Takes title, vocabulary and labels from the corpus that the grid was fitted to, whose words were selected by these
+    /// options: all that its file says besides.
+    ///
+    /// # Errors
+    /// Those of [`FittedGrid::embed_labels`].
+    pub fn describe<C: Storable>(
+        &mut self,
+        title: &str,
+        corpus: &Corpus<C>,
+        words: &WordOptions,
+    ) -> Result<(), EstimatorError> {
+        self.info.describe(title, corpus, words);
+        self.embed_labels(&corpus.labels, &corpus.bags)
     }
 
     /// Embeds labels where the documents that have them lie. There are none then without labels, with more of them than

@@ -1,6 +1,6 @@
 use std::marker::PhantomData;
 
-use countgrid_corpus::{Blocks, memory};
+use countgrid_corpus::{Blocks, Corpus, memory};
 use countgrid_em::{Annealing, EmOptions, Iterations};
 use countgrid_grid::{
     COARSE_ITERATIONS, Grid, GridError, Learner, LogHistograms, Options, Shape, Statistics,
@@ -68,6 +68,23 @@ impl GridOptions {
         }
         let schedule = Schedule { seed: self.seed, restarts: self.restarts, stages };
         Ok(GridPlan { options: self.clone(), totals, layout, shapes, chunk, schedule, scalar: PhantomData })
+    }
+}
+
+impl GridOptions {
+    /// The plan of a fit to a corpus. Counts that leave no room for the grid go to a temporary file.
+    ///
+    /// # Errors
+    /// Those of [`GridOptions::check`]; [`EstimatorError::Corpus`] if the file cannot be written.
+    pub fn plan<T: Stored>(&self, corpus: &mut Corpus<T>) -> Result<GridPlan<T>, EstimatorError> {
+        let totals = BagTotals::from(&*corpus);
+        let plan = self.check(totals);
+        #[cfg(feature = "files")]
+        if matches!(plan, Err(EstimatorError::GridMemory { .. })) && corpus.bags.file_bytes().is_none() {
+            corpus.bags.spill()?;
+            return self.check(totals);
+        }
+        plan
     }
 }
 
