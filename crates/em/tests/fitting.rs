@@ -330,6 +330,50 @@ fn annealing_ends_at_the_exact_posterior_and_converges_only_there() {
 }
 
 #[test]
+fn an_annealed_fit_is_its_steps_also_when_it_is_written_down_after_each() {
+    let (schedule, plan) = (Annealing::geometric(0.1, 6).unwrap(), plan(1e-4, 40));
+    let (mut model, mut sums) = mixture(3);
+    let mut seen = Vec::new();
+    let outcome = plan.fit_annealed(&schedule, &mut model, &bags(), &mut sums, |_, progress| {
+        seen.push(*progress);
+        ControlFlow::Continue(())
+    });
+    let (mut stepped, mut stepped_sums) = mixture(3);
+    let mut iterations = Iterations::new(plan);
+    let mut steps = Vec::new();
+    let end = loop {
+        let last = iterations.last();
+        assert_eq!(iterations.updates(), last.map_or(0, |last| last.iteration));
+        iterations = Iterations::resume(plan, last);
+        let step = iterations.step_annealed(&schedule, &mut stepped, &bags(), &mut stepped_sums);
+        let (progress, end) = step.unwrap();
+        steps.push(progress);
+        if let Some(end) = end {
+            break end;
+        }
+    };
+    assert_eq!((end, steps), (outcome.unwrap().end, seen));
+    assert_eq!(stepped.buffer(), model.buffer());
+}
+
+#[test]
+fn restarts_go_on_where_they_were() {
+    let outcome =
+        |objective: f64| Outcome::new(&Progress::new(4, 1.0, objective, objective, None), End::Limit);
+    let mut whole = Restarts::new(4, 9).unwrap();
+    let mut parts = whole.clone();
+    for objective in [3.0, 1.0, 2.0, 0.5] {
+        parts = Restarts::resume(4, 9, parts.begun(), parts.best(), parts.is_stopped()).unwrap();
+        assert_eq!(parts.next_restart(), whole.next_restart());
+        assert_eq!(parts.keep(&outcome(objective)), whole.keep(&outcome(objective)));
+        assert_eq!(parts, whole);
+    }
+    assert_eq!((parts.next_restart(), parts.best().unwrap().restart.index), (None, 3));
+    assert_eq!(Restarts::resume(0, 9, 0, None, false), Err(OptionError::Restarts));
+    assert_eq!(Restarts::resume(4, 9, 2, None, true).unwrap().next_restart(), None);
+}
+
+#[test]
 fn an_annealed_mixture_is_fitted_as_well() {
     let (mut model, mut sums) = mixture(5);
     let schedule = Annealing::geometric(0.1, 20).unwrap();

@@ -6,8 +6,8 @@ use core::ops::ControlFlow;
 
 use countgrid_counts::{Bags, Dense};
 use countgrid_em::{
-    EmOptions, End, Fit, FitError, OptionError, Progress, StepSize, Stepwise, StepwiseOptions, StepwisePlan,
-    TableBuffer, Tables, TablesMut, no_observer,
+    EmOptions, End, Fit, FitError, OptionError, Progress, StepSize, Stepwise, StepwiseFit, StepwiseOptions,
+    StepwisePlan, TableBuffer, Tables, TablesMut, no_observer,
 };
 use models::{Chain, Mixture, MixtureSums};
 use proptest::prelude::*;
@@ -221,4 +221,41 @@ fn what_makes_no_sense_is_refused() {
         plan(StepSize::Constant(0.5), 2, 0.0).fit(&mut model, &mut sums, |_| [(bags, 1.0); 0], no_observer);
     assert_eq!(none, Err(FitError::NoBatch { pass: 0 }));
     assert_eq!((model.buffer(), stepwise.steps()), (before.as_slice(), 0));
+}
+
+#[test]
+fn a_fit_is_its_steps_also_when_it_is_written_down_after_each() {
+    let counts = rows(240);
+    let bags = Dense::new(FEATURES, &counts).unwrap();
+    let batches = |pass: usize| {
+        (0..12).map(move |n| (n + pass) % 12 * 20).map(|at| (bags.slice(at..at + 20).unwrap(), 1.0 / 12.0))
+    };
+    for (passes, tolerance) in [(3, 0.0), (40, 1e-4)] {
+        let plan = plan(StepSize::Power { exponent: 0.7, delay: 2.0 }, passes, tolerance);
+        let (mut model, mut sums) = mixture(2);
+        let mut seen = Vec::new();
+        let outcome = plan.fit(&mut model, &mut sums, batches, |_, progress| {
+            seen.push(*progress);
+            ControlFlow::Continue(())
+        });
+        let outcome = outcome.unwrap();
+        assert_eq!(outcome.end, if tolerance > 0.0 { End::Converged } else { End::Limit });
+
+        let (mut stepped, mut stepped_sums) = mixture(2);
+        let mut fit = StepwiseFit::new(plan);
+        let mut steps = Vec::new();
+        let end = 'passes: loop {
+            for (n, (batch, share)) in batches(fit.state().pass).enumerate() {
+                fit = StepwiseFit::resume(plan, *fit.state());
+                let (progress, end) =
+                    fit.step(&mut stepped, &batch, share, n == 11, &mut stepped_sums).unwrap();
+                steps.push(progress);
+                if let Some(end) = end {
+                    break 'passes end;
+                }
+            }
+        };
+        assert_eq!((end, steps), (outcome.end, seen));
+        assert_eq!((stepped.buffer(), stepped_sums.buffer()), (model.buffer(), sums.buffer()));
+    }
 }
