@@ -1,3 +1,4 @@
+use countgrid_math::{index_below, shuffle};
 use rand_core::Rng;
 
 use crate::{ClassifyError, error::same_length};
@@ -11,7 +12,7 @@ use crate::{ClassifyError, error::same_length};
 pub fn folds(folds: usize, rng: &mut impl Rng, fold: &mut [usize]) -> Result<(), ClassifyError> {
     enough(folds, fold.len())?;
     fold.iter_mut().enumerate().for_each(|(item, fold)| *fold = item % folds);
-    shuffle(fold, rng);
+    shuffle(fold, |n| index_below(rng.next_u64(), n));
     Ok(())
 }
 
@@ -39,7 +40,7 @@ pub fn stratified_folds(
             let label = class.first().and_then(|&item| labels.get(item)).copied().unwrap_or_default();
             return Err(ClassifyError::FewMembers { class: label, members: class.len(), folds });
         }
-        shuffle(class, rng);
+        shuffle(class, |n| index_below(rng.next_u64(), n));
     }
     // Dealt out class after class, each going on where the one before ended, so that the sizes of folds are even.
     for (place, &item) in scratch.iter().enumerate() {
@@ -58,16 +59,4 @@ fn enough(folds: usize, items: usize) -> Result<(), ClassifyError> {
         return Err(ClassifyError::TooFew { what: "items for each fold", found: items / folds });
     }
     Ok(())
-}
-
-/// Puts items in a random order (Fisher and Yates).
-fn shuffle<X>(items: &mut [X], rng: &mut impl Rng) {
-    for last in (1..items.len()).rev() {
-        items.swap(last, below(last + 1, rng));
-    }
-}
-
-/// A number below `n`; of 2⁶⁴ words, so one number is more likely than another by 2⁻⁶⁴ at most.
-fn below(n: usize, rng: &mut impl Rng) -> usize {
-    ((u128::from(rng.next_u64()) * n as u128) >> 64) as usize
 }

@@ -1,6 +1,7 @@
 use std::ops::Range;
 
 use countgrid_counts::{Bags, Csr, CsrBuf};
+use countgrid_math::{index_below, shuffle};
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},
@@ -79,7 +80,7 @@ impl<C: Storable> MiniBatchCursor<C> {
     pub fn new(bags: &Blocks<C>, size: usize, seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut blocks: Vec<usize> = (0..bags.blocks().len()).collect();
-        shuffle(&mut blocks, &mut rng);
+        shuffle(&mut blocks, |n| index_below(rng.next_u64(), n));
         let count = mini_batch_count(bags.len(), size);
         Self { blocks, loaded: 0, buffer: None, order: Vec::new(), rng, next: 0, count }
     }
@@ -113,7 +114,7 @@ impl<C: Storable> MiniBatchCursor<C> {
                 };
                 let bags = all.load(block, buffer)?.map_or(0, |block| block.len());
                 self.order.extend(0..bags);
-                shuffle(&mut self.order, &mut self.rng);
+                shuffle(&mut self.order, |n| index_below(self.rng.next_u64(), n));
                 continue;
             }
             let block: Option<Csr<'_, C>> = all.loaded(self.loaded, self.buffer.as_ref());
@@ -142,14 +143,6 @@ pub fn mini_batch_count(bags: usize, size: usize) -> usize {
 fn part(bags: usize, parts: usize, index: usize) -> Option<Range<usize>> {
     let start = |index: usize| (bags as u128 * index as u128 / parts.max(1) as u128) as usize;
     (index < parts).then(|| start(index)..start(index + 1))
-}
-
-/// Puts items in a random order, each as likely as any other (Fisher and Yates).
-fn shuffle(order: &mut [usize], rng: &mut impl Rng) {
-    for last in (1..order.len()).rev() {
-        let below = last as u128 + 1; // of 2⁶⁴ words, so one place is more likely than another by 2⁻⁶⁴ at most
-        order.swap(last, ((u128::from(rng.next_u64()) * below) >> 64) as usize);
-    }
 }
 
 #[cfg(all(test, feature = "files"))]
@@ -198,19 +191,5 @@ mod tests {
                 assert_ne!(flat, pass(&memory, size, 4).into_iter().flatten().collect::<Contents>());
             }
         }
-    }
-
-    #[test]
-    fn every_order_is_as_likely() {
-        let mut counts = std::collections::BTreeMap::new();
-        let mut rng = ChaCha8Rng::seed_from_u64(1);
-        for _ in 0..24_000 {
-            let mut order = [0, 1, 2, 3];
-            shuffle(&mut order, &mut rng);
-            *counts.entry(order).or_insert(0u32) += 1;
-        }
-        // Five standard deviations of 24,000 throws at 1/24: 5 sqrt(1000 * 23/24).
-        assert_eq!(counts.len(), 24);
-        assert!(counts.values().all(|&n| n.abs_diff(1_000) < 155), "{counts:?}");
     }
 }

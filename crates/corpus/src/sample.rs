@@ -1,3 +1,4 @@
+use countgrid_math::{index_below, shuffle_first};
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},
@@ -32,13 +33,8 @@ impl Sample {
         }
         let mut drawn = vec![false; labels.by_document.len()];
         for group in &mut groups {
-            // The first places of a random order, each as likely as any other (Fisher and Yates).
-            for place in 0..self.per_label.min(group.len()) {
-                let left = (group.len() - place) as u128;
-                let chosen = place + ((u128::from(rng.next_u64()) * left) >> 64) as usize;
-                group.swap(place, chosen);
-                drawn[group[place]] = true;
-            }
+            shuffle_first(group, self.per_label, |n| index_below(rng.next_u64(), n));
+            group.iter().take(self.per_label).for_each(|&document| drawn[document] = true);
         }
         drawn
     }

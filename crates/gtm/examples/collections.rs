@@ -19,6 +19,7 @@ use countgrid_gtm::{
     gaussian_points, grid_points, half_plane_centres, principal_scores,
 };
 use countgrid_io::{DataSet, ReadOptions, read};
+use countgrid_math::shuffle;
 use countgrid_text::{TextOptions, Tokenizer, Vocabulary, bags};
 use rand_chacha::{
     ChaCha8Rng,
@@ -84,11 +85,11 @@ impl Draw {
         let (mut chosen, mut others) = (Vec::new(), Vec::new());
         for class in 0..3 {
             let mut own: Vec<usize> = (0..texts.len()).filter(|&n| texts[n].0 == class).collect();
-            shuffle(&mut own, &mut rng);
+            shuffle(&mut own, |n| (rng.next_u64() % n as u64) as usize);
             chosen.extend(own.drain(..OF_EACH));
             others.extend(own.drain(..HELD_OUT));
         }
-        shuffle(&mut chosen, &mut rng); // so that ties favour no class
+        shuffle(&mut chosen, |n| (rng.next_u64() % n as u64) as usize); // so that ties favour no class
         let options = TextOptions { stem: true, max_share: 0.25, max_words: TERMS, ..TextOptions::default() };
         let words = bags(chosen.iter().map(|&n| texts[n].1.as_str()), &options)?;
         let tokenizer = Tokenizer::new(&options)?;
@@ -109,12 +110,6 @@ impl Draw {
     fn separation(&self, places: &[f64]) -> Fallible<[f64; 2]> {
         let accuracy = leave_one_out(places, 2, &self.labels, &mut [(0, 0.0)], &mut [0; 3])?;
         Ok([accuracy, silhouette(places, 2, &self.labels, &mut [0.0; 3], &mut [0; 3])?])
-    }
-}
-
-fn shuffle(items: &mut [usize], rng: &mut ChaCha8Rng) {
-    for at in (1..items.len()).rev() {
-        items.swap(at, (rng.next_u64() % (at as u64 + 1)) as usize);
     }
 }
 

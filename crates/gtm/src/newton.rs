@@ -1,6 +1,6 @@
 //! Damped Newton steps for one column: a Poisson or logistic regression with a ridge, on a table shared by all.
 
-use countgrid_math::{Kernel, Real, dispatch, dot, exp, sigmoid, softplus, sum};
+use countgrid_math::{Kernel, Real, dispatch, dot, exp, sigmoid, softplus, sum, sum_of_eight};
 use nalgebra::{DMatrixView, DMatrixViewMut, DVectorViewMut};
 
 /// Regressors, `[coefficient][row]`.
@@ -219,8 +219,7 @@ fn inner_products(x: &[f64], rows: [&[f64]; TOGETHER]) -> [f64; TOGETHER] {
     let rests = [(of_a, a.1), (of_b, b.1), (of_c, c.1), (of_d, d.1)];
     rests.map(|(mut sums, row)| {
         sums.iter_mut().zip(rest.iter().zip(row)).for_each(|(sum, (&x, &y))| *sum += x * y);
-        let [a, b, c, d, e, f, g, h] = sums;
-        ((a + b) + (c + d)) + ((e + f) + (g + h))
+        sum_of_eight(sums)
     })
 }
 

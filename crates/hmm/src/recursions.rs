@@ -9,7 +9,7 @@
 //! `beta_i ≤ 1 / alpha_i`, `w_j ≤ 1 / pred_j` are finite.
 
 use countgrid_counts::Symbol;
-use countgrid_math::{Kernel, Real, ln};
+use countgrid_math::{Kernel, Real, ln, sum_lanes};
 
 use crate::{Shape, hmm::Parts};
 
@@ -121,27 +121,6 @@ fn add_scaled<T: Real>(sum: &mut [T], factor: T, row: &[T]) {
     }
 }
 
-/// The sum of a padded row: lane by lane, then the lanes by halves.
-#[inline(always)]
-pub(crate) fn total<T: Real>(row: &[T]) -> T {
-    let mut lanes = T::lanes();
-    let lanes = lanes.as_mut();
-    for chunk in row.chunks_exact(T::LANES) {
-        for (lane, &x) in lanes.iter_mut().zip(chunk) {
-            *lane += x;
-        }
-    }
-    let mut half = T::LANES / 2;
-    while half > 0 {
-        let (low, high) = lanes.split_at_mut(half);
-        for (low, &high) in low.iter_mut().zip(&*high) {
-            *low += high;
-        }
-        half /= 2;
-    }
-    lanes[0]
-}
-
 #[inline(always)]
 pub(crate) fn scale_row<T: Real>(row: &mut [T], factor: T) {
     for x in row {
@@ -186,7 +165,7 @@ fn emit_and_scale<T: Real>(row: &mut [T], emission: &[T]) -> Option<T> {
         let joint = *alpha * b;
         *alpha = if joint < least() { T::zero() } else { joint };
     }
-    let c = total(row);
+    let c = sum_lanes(row);
     if !(c >= least()) {
         return None;
     }
@@ -382,7 +361,7 @@ pub(crate) fn backward<T: Real, X: Symbol>(
             *gamma = alpha * beta;
         }
         // One but for rounding, which must not add up over a long sequence.
-        let inverse = T::one() / total(work.gamma);
+        let inverse = T::one() / sum_lanes(work.gamma);
         scale_row(work.gamma, inverse);
         scale_row(work.beta, inverse);
         scale_row(work.ring.get_mut(next.clone()).unwrap_or_default(), inverse);

@@ -11,7 +11,7 @@
 //! its terms may have been lost, the feature goes by logarithms.
 
 use countgrid_counts::{Bags, Count};
-use countgrid_math::{Kernel, Real, digamma_slice, dispatch, exp, ln, ln_gamma};
+use countgrid_math::{Kernel, Real, digamma_slice, dispatch, dot_lanes, exp, ln, ln_gamma};
 
 use crate::{
     Inference, LdaError, Shape,
@@ -162,7 +162,7 @@ fn least_mass<T: Real>() -> T {
 /// `m_w`; `None` if the feature has to go by logarithms.
 #[inline(always)]
 pub(crate) fn mass<T: Real>(row: &[T], shares: &[T]) -> Option<T> {
-    let mass = dot(row, shares);
+    let mass = dot_lanes(row, shares);
     if mass >= least_mass() { Some(mass) } else { None }
 }
 
@@ -180,35 +180,6 @@ pub(crate) fn by_logarithms<T: Real>(row: &[T], logs: &[T], mut take: impl FnMut
     let mass = joints().fold(T::zero(), |mass, x| mass + exp(x - best));
     joints().enumerate().for_each(|(k, x)| take(k, exp(x - best) / mass));
     best + ln(mass)
-}
-
-/// `Σ x y` with as many running sums as [`Real::LANES`], folded as a tree.
-#[inline(always)]
-fn dot<T: Real>(x: &[T], y: &[T]) -> T {
-    let mut lanes = T::lanes();
-    let lanes = lanes.as_mut();
-    let (x, y) = (x.chunks_exact(T::LANES), y.chunks_exact(T::LANES));
-    let rest = x.remainder().iter().zip(y.remainder());
-    let mut products = T::lanes(); // two short loops, which are unrolled: a longer one keeps its lanes in memory
-    let products = products.as_mut();
-    for (x, y) in x.zip(y) {
-        for ((product, &x), &y) in products.iter_mut().zip(x).zip(y) {
-            *product = x * y;
-        }
-        for (lane, &product) in lanes.iter_mut().zip(&*products) {
-            *lane += product;
-        }
-    }
-    for (lane, (&x, &y)) in lanes.iter_mut().zip(rest) {
-        *lane += x * y;
-    }
-    let mut half = T::LANES / 2;
-    while half > 0 {
-        let (low, high) = lanes.split_at_mut(half);
-        low.iter_mut().zip(&*high).for_each(|(low, &high)| *low += high);
-        half /= 2;
-    }
-    lanes.first().copied().unwrap_or(T::zero())
 }
 
 /// From `ψ(gamma)` in `logs` to the next `gamma`. Returns `Σ_k |change of gamma_k|`.

@@ -20,7 +20,8 @@
 //! | gamma functions | [`ln_gamma`], [`digamma`], [`trigamma`] of positive numbers |
 //! | over slices | [`exp_slice`], [`ln_slice`], [`digamma_slice`], [`axpy`], [`scale`], [`softmax`], [`softmax_with_threshold`] |
 //! | from slices | [`sum`], [`dot`], [`max`], [`log_sum_exp`], [`sum_xlogx`], [`sum_ln_floored`] |
-//! | own loops | [`dispatch`] compiles a [`Kernel`] for the instruction sets of a [`Level`] |
+//! | own loops | [`dispatch`] compiles a [`Kernel`] for the instruction sets of a [`Level`]; inside it [`sum_lanes`], [`dot_lanes`], [`fold_lanes`], [`sum_of_eight`] |
+//! | random order | [`shuffle`], [`shuffle_first`] with [`index_below`] of a random word |
 //! | memory | [`prefetch`]; `AlignedVec`, with feature `alloc` |
 //!
 //! The elementary functions are branch-free, so that a loop over them becomes SIMD code; inside a [`Kernel`]
@@ -49,6 +50,7 @@ mod exponential;
 mod gamma;
 mod logarithm;
 mod logistic;
+mod order;
 mod polynomial;
 mod prefetch;
 mod real;
@@ -61,8 +63,12 @@ pub use crate::{
     dispatch::{Kernel, Level, dispatch, level, set_level},
     elementary::{digamma, exp, exp_m1, ln, ln_1p, ln_gamma, sigmoid, softplus, sqrt, trigamma},
     error::LengthError,
+    order::{index_below, shuffle, shuffle_first},
     prefetch::prefetch,
     real::{Floats, FloatsMut, Real},
-    reduce::{dot, log_sum_exp, max, softmax, softmax_with_threshold, sum, sum_ln_floored, sum_xlogx},
+    reduce::{
+        dot, dot_lanes, fold_lanes, log_sum_exp, max, softmax, softmax_with_threshold, sum, sum_lanes,
+        sum_ln_floored, sum_of_eight, sum_xlogx,
+    },
     slices::{axpy, digamma_slice, exp_slice, ln_slice, scale},
 };

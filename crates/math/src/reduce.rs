@@ -2,14 +2,17 @@
 //!
 //! [`Real::LANES`] running values take the elements in turn; a tree then folds the upper half of the lanes onto
 //! the lower half until one is left. Vectors of any width can follow that order, and none can change it.
+//!
+//! Functions that end in `_lanes` are the inlinable parts: for a loop inside a [`Kernel`], where they are compiled for its
+//! instruction set.
 
 use crate::error::same_length;
 use crate::{Kernel, LengthError, Level, Real, dispatch, exp, ln};
 
 #[inline(always)]
 fn reduce<T: Real>(start: T, x: &[T], term: impl Fn(T) -> T, combine: impl Fn(T, T) -> T) -> T {
-    let mut lanes = T::lanes();
-    let lanes = lanes.as_mut();
+    let mut folded = T::lanes();
+    let lanes = folded.as_mut();
     lanes.fill(start);
     let chunks = x.chunks_exact(T::LANES);
     let rest = chunks.remainder();
@@ -21,11 +24,20 @@ fn reduce<T: Real>(start: T, x: &[T], term: impl Fn(T) -> T, combine: impl Fn(T,
     for (lane, &x) in lanes.iter_mut().zip(rest) {
         *lane = combine(*lane, term(x));
     }
-    fold(lanes, combine)
+    fold_lanes::<T>(folded, combine)
 }
 
+/// Folds the upper half of the lanes onto the lower half until one is left: the tree at the end of every reduction here.
+///
+/// ```
+/// use countgrid_math::{Real, fold_lanes};
+/// let mut lanes = f64::lanes(); // eight
+/// lanes.as_mut().copy_from_slice(&[1e16, 2.0, 3.0, 4.0, -1e16, 6.0, 7.0, 8.0]);
+/// assert_eq!(fold_lanes::<f64>(lanes, |a, b| a + b), 30.0); // ((1e16 - 1e16) + (3 + 7)) + ((2 + 6) + (4 + 8))
+/// ```
 #[inline(always)]
-fn fold<T: Real>(lanes: &mut [T], combine: impl Fn(T, T) -> T) -> T {
+pub fn fold_lanes<T: Real>(mut lanes: T::Lanes, combine: impl Fn(T, T) -> T) -> T {
+    let lanes = lanes.as_mut();
     let mut half = T::LANES / 2;
     while half > 0 {
         let (low, high) = lanes.split_at_mut(half);
@@ -37,6 +49,53 @@ fn fold<T: Real>(lanes: &mut [T], combine: impl Fn(T, T) -> T) -> T {
     lanes.first().copied().unwrap_or(T::zero())
 }
 
+/// [`sum`], inlined.
+///
+/// ```
+/// assert_eq!(countgrid_math::sum_lanes(&[0.5_f32; 40]), 20.0);
+/// ```
+#[inline(always)]
+pub fn sum_lanes<T: Real>(x: &[T]) -> T {
+    reduce(T::zero(), x, |x| x, add)
+}
+
+/// [`dot`], inlined; the caller sees to it that `x` and `y` are equally long.
+///
+/// ```
+/// assert_eq!(countgrid_math::dot_lanes(&[1.0_f32, 2.0], &[3.0, 4.0]), 11.0);
+/// ```
+#[inline(always)]
+pub fn dot_lanes<T: Real>(x: &[T], y: &[T]) -> T {
+    let mut folded = T::lanes();
+    let lanes = folded.as_mut();
+    let (x, y) = (x.chunks_exact(T::LANES), y.chunks_exact(T::LANES));
+    let rest = x.remainder().iter().zip(y.remainder());
+    let mut products = T::lanes(); // two short loops, which are unrolled: a longer one keeps its lanes in memory
+    let products = products.as_mut();
+    for (x, y) in x.zip(y) {
+        for ((product, &x), &y) in products.iter_mut().zip(x).zip(y) {
+            *product = x * y;
+        }
+        for (lane, &product) in lanes.iter_mut().zip(&*products) {
+            *lane += product;
+        }
+    }
+    for (lane, (&x, &y)) in lanes.iter_mut().zip(rest) {
+        *lane += x * y;
+    }
+    fold_lanes::<T>(folded, add)
+}
+
+/// `((a + b) + (c + d)) + ((e + f) + (g + h))`: eight running sums that are kept in variables, in neighbours' order.
+///
+/// ```
+/// assert_eq!(countgrid_math::sum_of_eight([1e16, -1e16, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]), 33.0);
+/// ```
+#[inline(always)]
+pub fn sum_of_eight<T: Real>([a, b, c, d, e, f, g, h]: [T; 8]) -> T {
+    ((a + b) + (c + d)) + ((e + f) + (g + h))
+}
+
 #[inline(always)]
 fn add<T: Real>(a: T, b: T) -> T {
     a + b
@@ -46,11 +105,6 @@ fn add<T: Real>(a: T, b: T) -> T {
 #[inline(always)]
 fn larger<T: Real>(a: T, b: T) -> T {
     if b > a || b.is_nan() { b } else { a }
-}
-
-#[inline(always)]
-fn total<T: Real>(x: &[T]) -> T {
-    reduce(T::zero(), x, |x| x, add)
 }
 
 #[inline(always)]
@@ -81,34 +135,12 @@ macro_rules! kernels {
     };
 }
 kernels! {
-    Avx2 Sum(&'a [T]) = |x| total(x);
+    Avx2 Sum(&'a [T]) = |x| sum_lanes(x);
     Avx512 Max(&'a [T]) = |x| largest(x);
-    Avx2 Dot(&'a [T], &'a [T]) = |x, y| dot_body(x, y);
+    Avx2 Dot(&'a [T], &'a [T]) = |x, y| dot_lanes(x, y);
     Avx512 SumXLogX(&'a [T]) = |x| reduce(T::zero(), x, |x| if x == T::zero() { x } else { x * ln(x) }, add);
     Avx512 LogSumExp(&'a [T]) = |x| log_sum_exp_body(x);
     Avx512 SoftmaxWithThreshold(&'a mut [T], T) = |x, threshold| softmax_body(x, threshold);
-}
-
-#[inline(always)]
-fn dot_body<T: Real>(x: &[T], y: &[T]) -> T {
-    let mut lanes = T::lanes();
-    let lanes = lanes.as_mut();
-    let (x, y) = (x.chunks_exact(T::LANES), y.chunks_exact(T::LANES));
-    let rest = x.remainder().iter().zip(y.remainder());
-    let mut products = T::lanes(); // two short loops, which are unrolled: a longer one keeps its lanes in memory
-    let products = products.as_mut();
-    for (x, y) in x.zip(y) {
-        for ((product, &x), &y) in products.iter_mut().zip(x).zip(y) {
-            *product = x * y;
-        }
-        for (lane, &product) in lanes.iter_mut().zip(&*products) {
-            *lane += product;
-        }
-    }
-    for (lane, (&x, &y)) in lanes.iter_mut().zip(rest) {
-        *lane += x * y;
-    }
-    fold(lanes, add)
 }
 
 #[inline(always)]
@@ -132,7 +164,7 @@ fn softmax_body<T: Real>(x: &mut [T], threshold: T) -> T {
         let is_cut = *x - largest < lowest; // false for NaN and for ∞ - ∞
         *x = if is_cut { T::zero() } else { relative_exp(*x, largest) };
     }
-    let total = total(x);
+    let total = sum_lanes(x);
     let inverse = T::one() / total;
     for x in x {
         *x *= inverse;
@@ -221,7 +253,7 @@ impl<T: Real> Kernel for SumLnFloored<'_, T> {
             for (log, &x) in row.as_mut().iter_mut().zip(x) {
                 *log = ln(if x < T::FLOOR { T::FLOOR } else { x });
             }
-            rows += total(row.as_ref()).to_f64(); // zeros beyond the end
+            rows += sum_lanes(row.as_ref()).to_f64(); // zeros beyond the end
         }
         rows
     }

@@ -1,4 +1,4 @@
-use countgrid_math::{Kernel, Real, dispatch, exp};
+use countgrid_math::{Kernel, Real, dispatch, exp, sum_of_eight};
 
 use crate::{
     ScoreError,
@@ -203,6 +203,5 @@ fn sum_of<T: Real>(a: &[T], b: &[T], term: impl Term) -> T {
     for ((lane, &x), &y) in lanes.iter_mut().zip(a_rest).zip(b_rest) {
         *lane += term.evaluate(x, y);
     }
-    let [a, b, c, d, e, f, g, h] = lanes;
-    ((a + b) + (c + d)) + ((e + f) + (g + h))
+    sum_of_eight(lanes)
 }

@@ -1,11 +1,10 @@
 //! From scores to posteriors: `q ∝ exp(β (s - best))`, with what normalises them.
 
-use countgrid_math::{Kernel, Level, Real, dispatch, exp, prefetch};
+use countgrid_math::{Kernel, Level, Real, dispatch, exp, fold_lanes, prefetch};
 
 use super::{
     Tempering,
     blocks::{Blocks, Lists, QUAD, UniformBlocks, whole},
-    score::fold,
 };
 use crate::parallel::{Rows, each};
 
@@ -97,7 +96,7 @@ fn exponential<T: Real>(
         *moments = *e * if alive { below } else { T::zero() }; // padding is infinitely far below
     }
     scores.copy_from_slice(e.as_ref());
-    (*peak, *score_moment) = (fold::<T>(e, |a, b| a + b), fold::<T>(moments, |a, b| a + b));
+    (*peak, *score_moment) = (fold_lanes::<T>(e, |a, b| a + b), fold_lanes::<T>(moments, |a, b| a + b));
 }
 
 /// Blocks with owners.

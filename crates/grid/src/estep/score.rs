@@ -1,7 +1,7 @@
 //! Scores: `s_tk = log p_k + Σ_z c_tz (log h_kz - log r_z)`, a tile's windows at once.
 
 use countgrid_counts::{Bags, Count};
-use countgrid_math::{Kernel, Level, Real};
+use countgrid_math::{Kernel, Level, Real, fold_lanes};
 
 use super::{Source, blocks::Blocks};
 
@@ -45,26 +45,13 @@ pub(super) fn score<T: Real, C: Count, const N: usize>(
     scores
 }
 
-/// Folds the upper half of the lanes onto the lower until one is left.
-#[inline(always)]
-pub(super) fn fold<T: Real>(mut lanes: T::Lanes, combine: impl Fn(T, T) -> T) -> T {
-    let lanes = lanes.as_mut();
-    let mut half = T::LANES / 2;
-    while half > 0 {
-        let (low, high) = lanes.split_at_mut(half);
-        low.iter_mut().zip(&*high).for_each(|(low, &high)| *low = combine(*low, high));
-        half /= 2;
-    }
-    lanes.first().copied().unwrap_or(T::zero())
-}
-
 /// The largest lane that is a number; -inf if none is.
 #[inline(always)]
 pub(crate) fn peak<T: Real>(mut lanes: T::Lanes) -> T {
     for lane in lanes.as_mut() {
         *lane = if *lane > T::neg_infinity() { *lane } else { T::neg_infinity() };
     }
-    fold::<T>(lanes, |a, b| if a > b { a } else { b })
+    fold_lanes::<T>(lanes, |a, b| if a > b { a } else { b })
 }
 
 /// Scores all bags in the tiles of a quad: blocks are `[bag][tile of the quad]`.
