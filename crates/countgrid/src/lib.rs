@@ -22,7 +22,7 @@
 //! * `harmonium` (default): exponential family harmoniums.
 //! * `hmm` (default): hidden Markov models and Markov chains.
 //! * `lda` (default): latent Dirichlet allocation.
-//! * `scores` (default): gradients of models as features, similarities of rows as Gram matrices, and standardisation.
+//! * `scores` (default): free energy scores and gradients of models as features, similarities of rows as Gram matrices, and standardisation.
 //! * `classify` (default): neighbours, support vector machines, folds and metrics.
 //! * `rayon`: fitting and placing on all threads. No result depends on it.
 #![no_std]

@@ -18,7 +18,8 @@
 //! An [`Event`] model says how likely a count is and which sums estimate its parameters: [`Poisson`], [`Zip`]
 //! (zero-inflated Poisson), [`Bernoulli`] and [`Gaussian`] for one count, [`Multinomial`] for a bag.
 //!
-//! Where order matters, [`Sequences`] of [`Symbol`]s take the place of bags.
+//! Where order matters, [`Sequences`] of [`Symbol`]s take the place of bags. One bag, or one sequence, is a datum of a model;
+//! it has a [`Length`].
 //!
 //! Features: `std` (implies `alloc`; no result depends on it), `alloc` (`CsrBuf`, `BagsWithColumns`,
 //! `SequencesBuf`), `fuzzing` (entry points
@@ -41,6 +42,7 @@ mod event;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod length;
 mod sequences;
 #[cfg(feature = "alloc")]
 mod sequences_buf;
@@ -54,6 +56,7 @@ pub use crate::{
     dense::{Dense, DenseEntries},
     error::BagsError,
     event::{Bernoulli, Estimate, Event, EventError, Gaussian, Line, Linear, Multinomial, Poisson, Zip},
+    length::Length,
     sequences::{Sequence, Sequences, SequencesError, Symbol},
     sparse::{Bag, Csr, SparseEntries},
 };

@@ -153,6 +153,17 @@ impl<'a, C: Count> Bag<'a, C> {
         check(0, features, indices, counts)?;
         Ok(Self { features, indices, counts })
     }
+    /// A bag of no tokens: the datum that lengths of scratch are asked for where there are no data yet.
+    ///
+    /// ```
+    /// use countgrid_counts::{Bag, Bags};
+    /// let bag = Bag::<u32>::empty(5);
+    /// assert_eq!((bag.features(), bag.tokens()), (5, 0.0));
+    /// ```
+    #[inline]
+    pub const fn empty(features: usize) -> Self {
+        Self { features, indices: &[], counts: &[] }
+    }
     /// The features that occur, ascending.
     #[inline]
     pub fn indices(&self) -> &'a [u32] {

@@ -103,6 +103,10 @@ pub trait Learn {
 
 /// A model whose variational free energy of a datum falls apart into named terms.
 ///
+/// The datum is a parameter of the trait, as the batch of [`Fit`] is: models of bags take one `Bag` of `countgrid-counts`,
+/// models of sequences one `Sequence`, a model of something else a type of its own. A reference to a model is a model too.
+/// `countgrid-scores` makes features of the terms.
+///
 /// ```
 /// use countgrid_em::FreeEnergy;
 ///
@@ -152,6 +156,29 @@ pub trait FreeEnergy<X: ?Sized> {
         terms: &mut [Self::Scalar],
         scratch: &mut [Self::Scalar],
     ) -> Result<Self::Scalar, Self::Error>;
+}
+
+impl<X: ?Sized, M: FreeEnergy<X> + ?Sized> FreeEnergy<X> for &M {
+    type Scalar = M::Scalar;
+    type Error = M::Error;
+
+    #[inline]
+    fn term_count(&self, datum: &X) -> usize {
+        (**self).term_count(datum)
+    }
+    #[inline]
+    fn scratch_len(&self, datum: &X) -> usize {
+        (**self).scratch_len(datum)
+    }
+    #[inline]
+    fn free_energy_terms(
+        &self,
+        datum: &X,
+        terms: &mut [Self::Scalar],
+        scratch: &mut [Self::Scalar],
+    ) -> Result<Self::Scalar, Self::Error> {
+        (**self).free_energy_terms(datum, terms, scratch)
+    }
 }
 
 /// Which entries of a table are normalised together.

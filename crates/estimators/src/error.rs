@@ -6,6 +6,7 @@ use countgrid_grid::GridError;
 use countgrid_hmm::HmmError;
 use countgrid_io::ModelError;
 use countgrid_lda::LdaError;
+use countgrid_scores::FeatureError;
 use countgrid_torus::ShapeError;
 
 use crate::{CheckpointError, FeatureKind, ModelFileError, layout::format_sides};
@@ -139,6 +140,19 @@ impl Error for EstimatorError {
             Self::Corpus(error) => error.source(),
             Self::File(error) => error.source(),
             _ => None,
+        }
+    }
+}
+
+impl<E> From<FeatureError<E>> for EstimatorError
+where
+    Self: From<E>,
+    FeatureError<E>: fmt::Display,
+{
+    fn from(error: FeatureError<E>) -> Self {
+        match error {
+            FeatureError::Model(error) => error.into(),
+            error => Self::Gradient { problem: error.to_string() },
         }
     }
 }

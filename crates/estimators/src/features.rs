@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use countgrid_corpus::{Blocks, CorpusError, Storable};
-use countgrid_counts::{Bag, Bags, Csr};
-use countgrid_em::ExpectedCounts;
+use countgrid_corpus::{Blocks, Storable};
+use countgrid_counts::{Bag, Bags, Length};
+use countgrid_em::{ExpectedCounts, FreeEnergy};
 use countgrid_math::Real;
-use countgrid_scores::{Form, fisher, top};
+use countgrid_scores::{FeatureError, Form, fess, fisher, top};
 
 use crate::{EstimatorError, blocks::zeros};
 
@@ -152,13 +152,36 @@ impl<M> Gradients<'_, M> {
 pub(crate) fn each_row<C: Storable>(
     bags: &Blocks<C>,
     columns: usize,
-    mut write: impl FnMut(&Csr<'_, C>, usize, &mut [f64]) -> Result<(), EstimatorError>,
+    mut write: impl FnMut(&Bag<'_, C>, &mut [f64]) -> Result<(), EstimatorError>,
 ) -> Result<FeatureRows, EstimatorError> {
     let mut rows = FeatureRows::zeros(bags.len(), columns)?;
     bags.for_each_block(true, |first, block| {
-        (0..block.len()).try_for_each(|bag| write(&block, bag, rows.row_mut(first + bag)))
+        let mut bags = (0..block.len()).filter_map(|bag| block.bag(bag)).enumerate();
+        bags.try_for_each(|(bag, datum)| write(&datum, rows.row_mut(first + bag)))
     })?;
     Ok(rows)
+}
+
+/// Free energy scores of a model of bags, of each token if `by_token`. They are divided in f64, whatever the model is in.
+pub(crate) fn bag_scores<C: Storable, T: Real, E, M>(
+    model: &M,
+    bags: &Blocks<C>,
+    by_token: bool,
+) -> Result<FeatureRows, EstimatorError>
+where
+    M: for<'b> FreeEnergy<Bag<'b, C>, Scalar = T, Error = E>,
+    FeatureError<E>: Into<EstimatorError>,
+{
+    let empty = Bag::empty(bags.features()); // every bag needs the same
+    let mut own = zeros::<T>(model.term_count(&empty))?;
+    let mut scratch = zeros::<T>(model.scratch_len(&empty))?;
+    each_row(bags, own.len(), |bag, row| {
+        fess(model, bag, &mut own, &mut scratch).map_err(Into::into)?;
+        let total = bag.length();
+        let length = if by_token && total > 0.0 { total } else { 1.0 };
+        row.iter_mut().zip(&own).for_each(|(to, &from)| *to = Real::to_f64(from) / length);
+        Ok(())
+    })
 }
 
 /// Gradients of a model of bags.
@@ -170,13 +193,7 @@ where
     M: for<'b> ExpectedCounts<Bag<'b, C>>,
     for<'b> <M as ExpectedCounts<Bag<'b, C>>>::Error: fmt::Display,
 {
-    let refuse = |error| EstimatorError::Corpus(CorpusError::Bags(error));
-    let empty = Bag::<C>::new(bags.features(), &[], &[]).map_err(refuse)?;
+    let empty = Bag::<C>::empty(bags.features());
     let (rows, mut scratch) = gradients.rows(0, Some(&empty))?; // every bag needs the same
-    each_row(bags, rows.columns, |block, bag, row| {
-        let entries = block.entries(bag).map(|(word, count)| (word as u32, count)); // words are fewer than 2³²
-        let (words, counts): (Vec<u32>, Vec<C>) = entries.unzip();
-        let bag = Bag::new(bags.features(), &words, &counts).map_err(refuse)?;
-        gradients.gradient(&bag, row, &mut scratch)
-    })
+    each_row(bags, rows.columns, |bag, row| gradients.gradient(bag, row, &mut scratch))
 }

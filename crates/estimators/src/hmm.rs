@@ -1,10 +1,11 @@
 //! Hidden Markov models of sequences of symbols.
 
 use countgrid_counts::{Sequence, SequencesBuf};
-use countgrid_em::{EmOptions, Fit, Learn};
+use countgrid_em::{EmOptions, Fit, FreeEnergy, Learn};
 use countgrid_hmm::{Grouping, Hmm, HmmError, Learner, Posterior, Shape, Statistics, Terms};
 use countgrid_io::ModelFile;
 use countgrid_math::AlignedVec;
+use countgrid_scores::{fess, nfess};
 use rand_chacha::ChaCha8Rng;
 use serde_json::json;
 
@@ -270,7 +271,7 @@ impl FittedHmm {
         let grouping = match kind {
             FeatureKind::Fisher => return gradients(&Gradients::Fisher(&self.hmm), sequences),
             FeatureKind::Fess => Grouping::Position,
-            FeatureKind::Nfess => Grouping::Mean,
+            FeatureKind::Nfess => Grouping::Summed,
             _ => return Err(EstimatorError::NoFeatures { kind }),
         };
         let sequences = sequences.as_view();
@@ -281,10 +282,16 @@ impl FittedHmm {
         {
             return Err(EstimatorError::SequenceLength { sequence, longest });
         }
-        let mut rows = FeatureRows::zeros(sequences.len(), terms.terms(longest))?;
-        let mut scratch = zeros(terms.scratch(longest))?;
+        let demanding = sequences.iter().max_by_key(|sequence| sequence.len());
+        let columns = demanding.map_or(0, |sequence| terms.term_count(&sequence));
+        let mut rows = FeatureRows::zeros(sequences.len(), columns)?;
+        let mut scratch = zeros(demanding.map_or(0, |sequence| terms.scratch_len(&sequence)))?;
         for (place, sequence) in sequences.iter().enumerate() {
-            terms.sequence_terms(&sequence, rows.row_mut(place), &mut scratch)?;
+            let row = rows.row_mut(place);
+            match kind {
+                FeatureKind::Nfess => nfess(&terms, &sequence, row, &mut scratch)?,
+                _ => fess(&terms, &sequence, row, &mut scratch)?,
+            };
         }
         Ok(rows)
     }

@@ -21,7 +21,7 @@ use crate::{
     BagTotals, BlockLearner, BlockPass, DataDigest, Estimator, EstimatorError, FeatureKind, FeatureRows,
     FitSummary, Gradients, InitialPhase, ModelFileError, ModelInfo, Schedule, Stage, Stored, TopWord,
     blocks::{digest, zeros},
-    features::{bag_gradients, each_row},
+    features::{bag_gradients, bag_scores, each_row},
     model_file::{TableReader, named_table},
 };
 
@@ -311,8 +311,8 @@ impl FittedLda {
     /// Those of [`FittedLda::score`].
     pub fn transform<C: Storable>(&self, bags: &Blocks<C>) -> Result<FeatureRows, EstimatorError> {
         let mut scratch = zeros(self.lda.shape().posterior_scratch_len())?;
-        each_row(bags, self.lda.shape().topics(), |block, bag, row| {
-            let posterior = self.lda.posterior(block, bag, Inference::default(), &mut scratch)?;
+        each_row(bags, self.lda.shape().topics(), |bag, row| {
+            let posterior = self.lda.posterior(bag, 0, Inference::default(), &mut scratch)?;
             Ok(posterior.proportions(row)?)
         })
     }
@@ -336,15 +336,7 @@ impl FittedLda {
             }
         };
         let terms = Terms::new(&self.lda, Inference::default(), grouping);
-        let mut scratch = zeros(terms.scratch())?;
-        each_row(bags, terms.terms(), |block, bag, row| {
-            terms.bag_terms(block, bag, row, &mut scratch)?;
-            let total: f64 = block.total(bag);
-            if kind == FeatureKind::Nfess && total > 0.0 {
-                row.iter_mut().for_each(|x| *x /= total);
-            }
-            Ok(())
-        })
+        bag_scores(&terms, bags, kind == FeatureKind::Nfess)
     }
 
     /// Tangent vectors of the posterior log-odds of two models (Tsuda et al. 2002).

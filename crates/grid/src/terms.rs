@@ -74,9 +74,13 @@ impl<'a, T: Real, L: AsRef<[T]>, const D: usize> Terms<'a, T, L, D> {
     pub fn new(histograms: &'a LogHistograms<T, L, D>, grouping: Grouping) -> Self {
         Self { histograms, grouping }
     }
+}
 
-    /// Number of terms of a bag, whatever is in it.
-    pub fn terms(&self) -> usize {
+impl<T: Real, L: AsRef<[T]>, C: Count, const D: usize> FreeEnergy<Bag<'_, C>> for Terms<'_, T, L, D> {
+    type Scalar = T;
+    type Error = GridError;
+
+    fn term_count(&self, _: &Bag<'_, C>) -> usize {
         let shape = self.histograms.shape();
         match self.grouping {
             Grouping::Location => 3 * shape.cells(),
@@ -85,29 +89,27 @@ impl<'a, T: Real, L: AsRef<[T]>, const D: usize> Terms<'a, T, L, D> {
         }
     }
 
-    /// Elements of scratch that a bag needs.
-    pub fn scratch(&self) -> usize {
+    fn scratch_len(&self, _: &Bag<'_, C>) -> usize {
         let shape = self.histograms.shape();
         let (posterior, plane) = (shape.posterior_scratch_len::<T>(1), shape.cells());
         shape.cells() + if posterior > plane { posterior } else { plane }
     }
 
-    /// Writes the terms of bag `t` and returns what they sum to, the free energy `-log p(c)` in nats.
+    /// The free energy is `-log p(c)`: the posterior is exact.
     ///
     /// # Errors
-    /// [`GridError::Length`], [`GridError::Features`], [`GridError::NoSuchBag`], [`GridError::Overflow`].
-    pub fn bag_terms<B: Bags>(
+    /// [`GridError::Length`], [`GridError::Features`], [`GridError::Overflow`].
+    fn free_energy_terms(
         &self,
-        bags: &B,
-        t: usize,
+        bag: &Bag<'_, C>,
         terms: &mut [T],
         scratch: &mut [T],
     ) -> Result<T, GridError> {
-        same_length("terms", self.terms(), terms.len())?;
-        long_enough("scratch", self.scratch(), scratch.len())?;
+        same_length("terms", self.term_count(bag), terms.len())?;
+        long_enough("scratch", self.scratch_len(bag), scratch.len())?;
         let cells = self.histograms.shape().cells();
         let (q, scratch) = scratch.split_at_mut(cells);
-        let log_evidence = self.histograms.posterior(bags, t, q, scratch)?;
+        let log_evidence = self.histograms.posterior(bag, 0, q, scratch)?;
         terms.fill(T::zero());
         let logs = scratch.get_mut(..cells).unwrap_or_default();
         let shared = if self.grouping == Grouping::Feature { 1 } else { cells };
@@ -115,7 +117,7 @@ impl<'a, T: Real, L: AsRef<[T]>, const D: usize> Terms<'a, T, L, D> {
         let Some((prior, counts)) = rest.split_at_mut_checked(shared) else { return Ok(-log_evidence) };
         location_terms(self.histograms, q, logs, entropy, prior);
         let features = self.histograms.shape().features();
-        for (z, c) in bags.entries(t) {
+        for (z, c) in bag.entries(0) {
             let c = c.to_real::<T>();
             let reference = self.histograms.unpack(z + 1, logs);
             for (k, (&q, &log)) in q.iter().zip(&*logs).enumerate() {
@@ -181,43 +183,12 @@ impl<'a, T: Real, G: AsRef<[T]>, L: AsRef<[T]>, const D: usize> Sources<'a, T, G
         Ok(Self { grid, histograms })
     }
 
-    /// Number of terms of a bag, whatever is in it.
-    pub fn terms(&self) -> usize {
-        4 * self.grid.shape().cells() + 1
-    }
-
-    /// Elements of scratch that a bag needs.
-    pub fn scratch(&self) -> usize {
+    /// Elements of scratch that terms and expected counts of a bag need.
+    fn needed(&self) -> usize {
         let shape = self.grid.shape();
         let (posterior, planes) =
             (shape.posterior_scratch_len::<T>(1), 3 * shape.cells() + shape.plane_scratch_len());
         shape.cells() + if posterior > planes { posterior } else { planes }
-    }
-
-    /// Writes the terms of bag `t` and returns what they sum to, the free energy `-log p(c)` in nats.
-    ///
-    /// # Errors
-    /// [`GridError::Length`], [`GridError::Features`], [`GridError::NoSuchBag`], [`GridError::Overflow`].
-    pub fn bag_terms<B: Bags>(
-        &self,
-        bags: &B,
-        t: usize,
-        terms: &mut [T],
-        scratch: &mut [T],
-    ) -> Result<T, GridError> {
-        same_length("terms", self.terms(), terms.len())?;
-        long_enough("scratch", self.scratch(), scratch.len())?;
-        let cells = self.grid.shape().cells();
-        let (q, scratch) = scratch.split_at_mut(cells);
-        let log_evidence = self.histograms.posterior(bags, t, q, scratch)?;
-        terms.fill(T::zero());
-        let (entropy, rest) = terms.split_at_mut(cells);
-        let (prior, counts) = rest.split_at_mut(cells);
-        location_terms(self.histograms, q, scratch.get_mut(..cells).unwrap_or_default(), entropy, prior);
-        for (z, c) in bags.entries(t) {
-            self.feature(z, c.to_real(), q, counts, scratch);
-        }
-        Ok(-log_evidence)
     }
 
     /// Expected tokens of one feature from every cell, `n_iz = pi_iz / V · S'(q c / h)_i`.
@@ -279,6 +250,46 @@ impl<'a, T: Real, G: AsRef<[T]>, L: AsRef<[T]>, const D: usize> Sources<'a, T, G
     }
 }
 
+impl<T: Real, G: AsRef<[T]>, L: AsRef<[T]>, C: Count, const D: usize> FreeEnergy<Bag<'_, C>>
+    for Sources<'_, T, G, L, D>
+{
+    type Scalar = T;
+    type Error = GridError;
+
+    fn term_count(&self, _: &Bag<'_, C>) -> usize {
+        4 * self.grid.shape().cells() + 1
+    }
+
+    fn scratch_len(&self, _: &Bag<'_, C>) -> usize {
+        self.needed()
+    }
+
+    /// The free energy is `-log p(c)`: the posterior is exact.
+    ///
+    /// # Errors
+    /// [`GridError::Length`], [`GridError::Features`], [`GridError::Overflow`].
+    fn free_energy_terms(
+        &self,
+        bag: &Bag<'_, C>,
+        terms: &mut [T],
+        scratch: &mut [T],
+    ) -> Result<T, GridError> {
+        same_length("terms", self.term_count(bag), terms.len())?;
+        long_enough("scratch", self.needed(), scratch.len())?;
+        let cells = self.grid.shape().cells();
+        let (q, scratch) = scratch.split_at_mut(cells);
+        let log_evidence = self.histograms.posterior(bag, 0, q, scratch)?;
+        terms.fill(T::zero());
+        let (entropy, rest) = terms.split_at_mut(cells);
+        let (prior, counts) = rest.split_at_mut(cells);
+        location_terms(self.histograms, q, scratch.get_mut(..cells).unwrap_or_default(), entropy, prior);
+        for (z, c) in bag.entries(0) {
+            self.feature(z, c.to_real(), q, counts, scratch);
+        }
+        Ok(-log_evidence)
+    }
+}
+
 /// The tables are the grid's.
 impl<T: Real, G: AsRef<[T]>, L: AsRef<[T]>, const D: usize> Tables for Sources<'_, T, G, L, D> {
     type Scalar = T;
@@ -303,13 +314,13 @@ impl<T: Real, G: AsRef<[T]>, L: AsRef<[T]>, C: Count, const D: usize> ExpectedCo
     const DISTRIBUTIONS: &'static [Distributions] = &[Distributions::Columns, Distributions::Rows];
 
     fn counts_scratch_len(&self, _: &Bag<'_, C>) -> usize {
-        self.scratch()
+        self.needed()
     }
 
     fn expected_counts(&self, bag: &Bag<'_, C>, counts: &mut [T], scratch: &mut [T]) -> Result<T, GridError> {
         let (cells, prior) = (self.grid.shape().cells(), self.grid.prior());
         same_length("counts", self.grid.shape().grid_len(), counts.len())?;
-        long_enough("scratch", self.scratch(), scratch.len())?;
+        long_enough("scratch", self.needed(), scratch.len())?;
         let (q, scratch) = scratch.split_at_mut(cells);
         let log_evidence = self.histograms.posterior(bag, 0, q, scratch)?;
         counts.fill(T::zero());
@@ -330,48 +341,17 @@ fn add<T: Real>(terms: &mut [T], index: usize, term: T) {
     }
 }
 
-/// [`FreeEnergy`] of a model that has `terms`, `scratch` and `of`.
-macro_rules! free_energy {
-    ($model:ident < $($storage:ident),+ >) => {
-        impl<T: Real, $($storage: AsRef<[T]>,)+ C: Count, const D: usize> FreeEnergy<Bag<'_, C>>
-            for $model<'_, T, $($storage,)+ D>
-        {
-            type Scalar = T;
-            type Error = GridError;
-
-            fn term_count(&self, _: &Bag<'_, C>) -> usize {
-                self.terms()
-            }
-
-            fn scratch_len(&self, _: &Bag<'_, C>) -> usize {
-                self.scratch()
-            }
-
-            fn free_energy_terms(
-                &self,
-                bag: &Bag<'_, C>,
-                terms: &mut [T],
-                scratch: &mut [T],
-            ) -> Result<T, GridError> {
-                self.bag_terms(bag, 0, terms, scratch)
-            }
-        }
-    };
-}
-free_energy!(Terms<L>);
-free_energy!(Sources<G, L>);
-
 /// By location: [`Grouping::Location`].
 impl<T: Real, L: AsRef<[T]>, C: Count, const D: usize> FreeEnergy<Bag<'_, C>> for LogHistograms<T, L, D> {
     type Scalar = T;
     type Error = GridError;
 
-    fn term_count(&self, _: &Bag<'_, C>) -> usize {
-        Terms::new(self, Grouping::Location).terms()
+    fn term_count(&self, bag: &Bag<'_, C>) -> usize {
+        Terms::new(self, Grouping::Location).term_count(bag)
     }
 
-    fn scratch_len(&self, _: &Bag<'_, C>) -> usize {
-        Terms::new(self, Grouping::Location).scratch()
+    fn scratch_len(&self, bag: &Bag<'_, C>) -> usize {
+        Terms::new(self, Grouping::Location).scratch_len(bag)
     }
 
     fn free_energy_terms(
@@ -380,6 +360,6 @@ impl<T: Real, L: AsRef<[T]>, C: Count, const D: usize> FreeEnergy<Bag<'_, C>> fo
         terms: &mut [T],
         scratch: &mut [T],
     ) -> Result<T, GridError> {
-        Terms::new(self, Grouping::Location).bag_terms(bag, 0, terms, scratch)
+        Terms::new(self, Grouping::Location).free_energy_terms(bag, terms, scratch)
     }
 }

@@ -1,7 +1,7 @@
 //! How much scratch the operations take: no element more than is asked for is needed, none less will do.
 
 use countgrid_counts::{Bag, Csr};
-use countgrid_em::{Fit, Learn, Tables};
+use countgrid_em::{Fit, FreeEnergy, Learn, Tables};
 use countgrid_grid::{
     Embedding, Grid, GridError, Grouping, LabelSums, Learner, LogHistograms, Options, Readout, Shape,
     Sources, Statistics, Terms, label_scratch_len, label_sums_len,
@@ -75,17 +75,18 @@ fn scratch_of_a_fit_and_of_read_outs_is_minimal() {
 
         let packed = zeros(shape.histograms_len::<T>());
         let histograms = LogHistograms::pack(&grid, packed, &mut zeros(shape.plane_scratch_len())).unwrap();
+        let bag = bags.bag(0).unwrap();
         for grouping in [Grouping::Location, Grouping::Feature, Grouping::Each] {
             let model = Terms::new(&histograms, grouping);
-            minimal("scratch", model.scratch(), |found| {
-                let mut terms = zeros(model.terms());
-                model.bag_terms(&bags, 0, &mut terms, &mut zeros(found)).map(|_| terms)
+            minimal("scratch", model.scratch_len(&bag), |found| {
+                let mut terms = zeros(model.term_count(&bag));
+                model.free_energy_terms(&bag, &mut terms, &mut zeros(found)).map(|_| terms)
             });
         }
         let sources = Sources::new(&grid, &histograms).unwrap();
-        minimal("scratch", sources.scratch(), |found| {
-            let mut terms = zeros(sources.terms());
-            sources.bag_terms(&bags, 0, &mut terms, &mut zeros(found)).map(|_| terms)
+        minimal("scratch", sources.scratch_len(&bag), |found| {
+            let mut terms = zeros(sources.term_count(&bag));
+            sources.free_energy_terms(&bag, &mut terms, &mut zeros(found)).map(|_| terms)
         });
 
         let mut sums = LabelSums::new(shape, 2, zeros(label_sums_len(&shape, 2).unwrap())).unwrap();

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Problem, problem};
-use countgrid_counts::{Bag, Dense};
+use countgrid_counts::{Bag, CsrBuf};
 use countgrid_em::{ExpectedCounts, FreeEnergy, Tables};
 use countgrid_grid::{Grid, GridError, Grouping, LogHistograms, Options, Sources, Terms};
 use proptest::prelude::*;
@@ -18,17 +18,19 @@ fn terms<const D: usize>(problem: &Problem<D>, grouping: Option<Grouping>) -> Ba
     let learner = problem.learner::<f64>(Options::default());
     let sources = Sources::new(learner.grid(), learner.histograms()).unwrap();
     let groups = grouping.map(|grouping| Terms::new(learner.histograms(), grouping));
-    let (count, length) = groups
-        .as_ref()
-        .map_or((sources.terms(), sources.scratch()), |groups| (groups.terms(), groups.scratch()));
-    let flat = problem.flat();
-    let bags = Dense::new(problem.features, &flat).unwrap();
+    let bags = CsrBuf::from_dense(problem.features, &problem.flat()).unwrap();
+    let empty = Bag::<f64>::empty(problem.features);
+    let (count, length) = match &groups {
+        Some(groups) => (groups.term_count(&empty), groups.scratch_len(&empty)),
+        None => (sources.term_count(&empty), sources.scratch_len(&empty)),
+    };
     let mut scratch = vec![f64::NAN; length];
     let one = |t| {
         let mut terms = vec![f64::NAN; count];
+        let bag = bags.as_view().bag(t).unwrap();
         let free_energy = match &groups {
-            Some(groups) => groups.bag_terms(&bags, t, &mut terms, &mut scratch),
-            None => sources.bag_terms(&bags, t, &mut terms, &mut scratch),
+            Some(groups) => groups.free_energy_terms(&bag, &mut terms, &mut scratch),
+            None => sources.free_energy_terms(&bag, &mut terms, &mut scratch),
         };
         (terms, free_energy.unwrap())
     };

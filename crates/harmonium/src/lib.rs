@@ -101,7 +101,7 @@ pub use crate::{
     },
     prior::Prior,
     shape::{Shape, Wings},
-    terms::{Grouping, Terms},
+    terms::{Document, Grouping, Terms},
 };
 
 /// Zeros in memory of their own.

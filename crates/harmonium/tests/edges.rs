@@ -3,11 +3,11 @@
 mod common;
 
 use common::*;
-use countgrid_counts::Dense;
-use countgrid_em::{Tables, TablesExt, TablesMutExt};
+use countgrid_counts::{Bag, Dense};
+use countgrid_em::{FreeEnergy, Tables, TablesExt, TablesMutExt};
 use countgrid_harmonium::{
-    Chains, Draws, Gradient, Grouping, Guard, Harmonium, HarmoniumError as E, IsingModel, Noise, Prior,
-    Rates, Shape, Sharing, Terms, align, effective_sample_size, empirical_bayes, r_hat, step_bound,
+    Chains, Document, Draws, Gradient, Grouping, Guard, Harmonium, HarmoniumError as E, IsingModel, Noise,
+    Prior, Rates, Shape, Sharing, Terms, align, effective_sample_size, empirical_bayes, r_hat, step_bound,
 };
 use countgrid_math::{Level, Real, set_level};
 use rand_chacha::ChaCha8Rng;
@@ -116,6 +116,17 @@ fn settings_are_checked() {
         Err(E::NotFinite { table: "w", index: 0 })
     );
     assert!(Terms::new(&model, Grouping::Topic, f64::NAN).is_err());
+    // A dual wing takes documents, of as many features as it has; what a document holds is finite.
+    let dual = random(Shape::dual_wing(2, 1, 1).unwrap(), 0.1, 0.1, 1, 1);
+    let terms = Terms::new(&dual, Grouping::Topic, 0.0).unwrap();
+    let (words, mut values) = (Bag::new(2, &[0], &[1_u8]).unwrap(), [0.0; 4]);
+    let refused = terms.free_energy_terms(&words, &mut values, &mut [0.0]);
+    assert_eq!(refused, Err(E::Wings { needs: "a single wing" }));
+    let short = Document::new(words, &[]).unwrap();
+    let refused = terms.free_energy_terms(&short, &mut values, &mut [0.0]);
+    assert_eq!(refused, Err(E::Length { table: "features", expected: 1, found: 0 }));
+    let infinite = Document::new(words, &[f64::INFINITY]).map(|_| ());
+    assert_eq!(infinite, Err(E::NotFinite { table: "features", index: 0 }));
     // What is for some wings only.
     let poisson = random(Shape::rate_adapting(2, 1).unwrap(), 0.1, 0.1, 1, 1);
     let sized = random(shape, 0.1, 0.1, 2, 1);

@@ -6,8 +6,8 @@ use common::*;
 use countgrid_counts::{Bag, Bags, Dense};
 use countgrid_em::FreeEnergy;
 use countgrid_harmonium::{
-    Gradient, Grouping, Guard, Harmonium, Prior, Rates, Shape, Sharing, Step, Terms, add_gram, align,
-    align_scratch_len, coupling_errors, couplings_from_gram, distance_squared, empirical_bayes,
+    Document, Gradient, Grouping, Guard, Harmonium, Prior, Rates, Shape, Sharing, Step, Terms, add_gram,
+    align, align_scratch_len, coupling_errors, couplings_from_gram, distance_squared, empirical_bayes,
 };
 use proptest::prelude::*;
 
@@ -182,6 +182,27 @@ proptest! {
                 prop_assert!((sum + likelihood).abs() < 1e-12 * (1.0 + sum.abs()));
             }
         }
+    }
+
+    #[test]
+    fn terms_of_both_wings_sum_to_the_negative_log_likelihood(seed: u64) {
+        let model = random(Shape::dual_wing(3, 2, 2).unwrap(), 1.0, 0.3, 3, seed);
+        let (log_z, z) = (log_partition(&model), [0.75, -1.5]);
+        let bag = Bag::new(3, &[1, 2], &[1_u8, 2]).unwrap();
+        let document = Document::new(bag, &z).unwrap();
+        let likelihood = model.log_likelihood(&bag, &z, log_z, &mut [0.0; 2]).unwrap();
+        let mut groups = vec![];
+        for (grouping, len) in [(Grouping::Topic, 1 + 1 + 2 + 1), (Grouping::Word, 3 + 2 + 2 + 1)] {
+            let terms = Terms::new(&model, grouping, log_z).unwrap();
+            prop_assert_eq!(terms.term_count(&document), len);
+            let mut values = vec![0.0; len];
+            let sum = terms.free_energy_terms(&document, &mut values, &mut [0.0; 2]).unwrap();
+            prop_assert!((sum + likelihood).abs() < 1e-12 * (1.0 + sum.abs()));
+            groups.push(values);
+        }
+        prop_assert!((groups[1][..3].iter().sum::<f64>() - groups[0][0]).abs() < 1e-12);
+        prop_assert!((groups[1][3..5].iter().sum::<f64>() - groups[0][1]).abs() < 1e-12);
+        prop_assert_eq!(&groups[1][5..], &groups[0][2..]);
     }
 
     #[test]

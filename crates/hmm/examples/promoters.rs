@@ -121,7 +121,7 @@ fn features(models: &[Model; 2], sequence: &Sequence<'_, u16>, kind: usize) -> F
     let mut scratch = vec![0.0; plus.shape().scratch_len::<f64>(sequence.len())];
     let (posterior, grouping) = match kind {
         0 => (Posterior::Exact, Grouping::Position),
-        1 => (Posterior::Exact, Grouping::Mean),
+        1 => (Posterior::Exact, Grouping::Summed),
         2 => (Posterior::MeanField { sweeps: 20 }, Grouping::Position),
         3 => {
             let mut row = vec![0.0; minus.buffer().len() + plus.buffer().len()];

@@ -24,22 +24,22 @@ pub enum Posterior {
     },
 }
 
-/// How terms are summed into groups.
+/// How terms are summed into groups. In both they sum to `F`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grouping {
-    /// By position: as many terms as the sequence is long. They sum to `F`.
+    /// By position: more terms the longer the sequence is.
     #[default]
     Position,
-    /// Summed over positions and divided by their number, so that sequences of all lengths have the same terms
-    /// (nFESS). They sum to `F / N`.
-    Mean,
+    /// Summed over positions, so that sequences of all lengths have the same terms. Divided by the number of positions
+    /// these are the features nFESS: `nfess` of `countgrid-scores`.
+    Summed,
 }
 
 /// The free energy of a sequence in groups of terms. [`Hmm`] itself is [`FreeEnergy`] too: exact, by position.
 ///
 /// Blocks in order, with `0 log 0 = 0`. Of the exact posterior, with `q(j | i) = xi_n(i, j) / gamma_n(i)`:
 ///
-/// | block | by position | mean | term |
+/// | block | by position | summed | term |
 /// |---|---|---|---|
 /// | `ent_start` | `[S]` | `[S]` | `gamma_1(i) log gamma_1(i)` |
 /// | `ent_trans` | `[N-1][S][S]` | `[S][S]` | `xi_n(i, j) log q(j given i)` |
@@ -49,7 +49,7 @@ pub enum Grouping {
 ///
 /// Of the mean field:
 ///
-/// | block | by position | mean | term |
+/// | block | by position | summed | term |
 /// |---|---|---|---|
 /// | `ent` | `[N][S]` | `[S]` | `q_n(i) log q_n(i)` |
 /// | `ce_start` | `[S]` | `[S]` | `-q_1(i) log π_i` |
@@ -63,12 +63,12 @@ pub enum Grouping {
 ///
 /// let hmm = Hmm::new(Shape::new(2, 2)?, [0.5, 0.5, 0.9, 0.1, 0.1, 0.9, 0.8, 0.2, 0.2, 0.8])?;
 /// let sequence = Sequence::new(2, &[0u8, 0, 1, 1])?;
-/// let terms = Terms::new(&hmm, Posterior::Exact, Grouping::Mean);
+/// let terms = Terms::new(&hmm, Posterior::Exact, Grouping::Summed);
 /// let mut features = vec![0.0; terms.term_count(&sequence)];
 /// let mut scratch = vec![0.0; terms.scratch_len(&sequence)];
-/// let per_symbol = terms.free_energy_terms(&sequence, &mut features, &mut scratch)?;
+/// let free_energy = terms.free_energy_terms(&sequence, &mut features, &mut scratch)?;
 /// let log_p = hmm.log_likelihood(&sequence, &mut scratch)?;
-/// assert!((per_symbol + log_p / 4.0).abs() < 1e-15);
+/// assert!((free_energy + log_p).abs() < 1e-14);
 /// assert_eq!(features.len(), 3 * 2 + 2 * 4);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
@@ -89,65 +89,12 @@ impl<'a, T: Real, S: AsRef<[T]>> Terms<'a, T, S> {
         Self { hmm, posterior, grouping }
     }
 
-    /// Number of terms of a sequence of so many symbols; `usize::MAX` if they cannot be counted.
-    pub fn terms(&self, positions: usize) -> usize {
-        let states = self.hmm.shape().states();
-        let (pairs, singles) = self.rows(positions);
-        let (of_pairs, of_singles, starts) = match self.posterior {
-            Posterior::Exact => (2, 1, 2),
-            Posterior::MeanField { .. } => (1, 2, 1),
-        };
-        let rows = (of_singles * singles as u128) + starts + of_pairs * pairs as u128 * states as u128;
-        usize::try_from(rows.saturating_mul(states as u128)).unwrap_or(usize::MAX)
-    }
-
-    /// Elements of scratch that a sequence of so many symbols needs.
-    pub fn scratch(&self, positions: usize) -> usize {
-        self.hmm.shape().scratch_len::<T>(positions)
-    }
-
     /// Tables of pairs and rows of states that a block has.
     fn rows(&self, positions: usize) -> (usize, usize) {
         match self.grouping {
             Grouping::Position => (positions.saturating_sub(1), positions),
-            Grouping::Mean => (1, 1),
+            Grouping::Summed => (1, 1),
         }
-    }
-
-    /// Writes the terms and returns what they sum to: the free energy in nats, of [`Grouping::Mean`] that of a symbol.
-    ///
-    /// # Errors
-    /// [`HmmError::Symbols`], [`HmmError::Length`], [`HmmError::Impossible`].
-    pub fn sequence_terms<X: Symbol>(
-        &self,
-        sequence: &Sequence<'_, X>,
-        terms: &mut [T],
-        scratch: &mut [T],
-    ) -> Result<T, HmmError> {
-        let positions = sequence.len();
-        same_length("terms", self.terms(positions), terms.len())?;
-        long_enough("scratch", self.scratch(positions), scratch.len())?;
-        terms.fill(T::zero());
-        let free_energy = match self.posterior {
-            Posterior::Exact => {
-                let mut visitor = self.exact(sequence.entries(), terms);
-                -self.hmm.smooth(sequence, &mut visitor, scratch)?
-            }
-            Posterior::MeanField { sweeps } => {
-                let states = self.hmm.shape().states();
-                let mut rest = scratch;
-                let q = take_prefix(&mut rest, positions * states);
-                self.hmm.mean_field(sequence, sweeps, q, rest)?;
-                self.mean_field(sequence.entries(), q, terms);
-                terms.iter().fold(0.0, |sum, &term| sum + term.to_f64())
-            }
-        };
-        let share = match self.grouping {
-            Grouping::Position => return Ok(T::from_f64(free_energy)),
-            Grouping::Mean => positions as f64,
-        };
-        terms.iter_mut().for_each(|term| *term /= T::from_f64(share));
-        Ok(T::from_f64(free_energy / share))
     }
 
     fn exact<'b, X>(&self, x: &'b [X], terms: &'b mut [T]) -> ExactTerms<'b, X, T>
@@ -253,21 +200,48 @@ impl<T: Real, S: AsRef<[T]>, X: Symbol> FreeEnergy<Sequence<'_, X>> for Terms<'_
     type Scalar = T;
     type Error = HmmError;
 
+    /// `usize::MAX` if they cannot be counted.
     fn term_count(&self, sequence: &Sequence<'_, X>) -> usize {
-        self.terms(sequence.len())
+        let states = self.hmm.shape().states();
+        let (pairs, singles) = self.rows(sequence.len());
+        let (of_pairs, of_singles, starts) = match self.posterior {
+            Posterior::Exact => (2, 1, 2),
+            Posterior::MeanField { .. } => (1, 2, 1),
+        };
+        let rows = (of_singles * singles as u128) + starts + of_pairs * pairs as u128 * states as u128;
+        usize::try_from(rows.saturating_mul(states as u128)).unwrap_or(usize::MAX)
     }
 
     fn scratch_len(&self, sequence: &Sequence<'_, X>) -> usize {
-        self.scratch(sequence.len())
+        self.hmm.shape().scratch_len::<T>(sequence.len())
     }
 
+    /// # Errors
+    /// [`HmmError::Symbols`], [`HmmError::Length`], [`HmmError::Impossible`].
     fn free_energy_terms(
         &self,
         sequence: &Sequence<'_, X>,
         terms: &mut [T],
         scratch: &mut [T],
     ) -> Result<T, HmmError> {
-        self.sequence_terms(sequence, terms, scratch)
+        same_length("terms", self.term_count(sequence), terms.len())?;
+        long_enough("scratch", self.scratch_len(sequence), scratch.len())?;
+        terms.fill(T::zero());
+        let free_energy = match self.posterior {
+            Posterior::Exact => {
+                let mut visitor = self.exact(sequence.entries(), terms);
+                -self.hmm.smooth(sequence, &mut visitor, scratch)?
+            }
+            Posterior::MeanField { sweeps } => {
+                let states = self.hmm.shape().states();
+                let mut rest = scratch;
+                let q = take_prefix(&mut rest, sequence.len() * states);
+                self.hmm.mean_field(sequence, sweeps, q, rest)?;
+                self.mean_field(sequence.entries(), q, terms);
+                terms.iter().fold(0.0, |sum, &term| sum + term.to_f64())
+            }
+        };
+        Ok(T::from_f64(free_energy))
     }
 }
 
@@ -277,7 +251,7 @@ impl<T: Real, S: AsRef<[T]>, X: Symbol> FreeEnergy<Sequence<'_, X>> for Hmm<T, S
     type Error = HmmError;
 
     fn term_count(&self, sequence: &Sequence<'_, X>) -> usize {
-        Terms::new(self, Posterior::Exact, Grouping::Position).terms(sequence.len())
+        Terms::new(self, Posterior::Exact, Grouping::Position).term_count(sequence)
     }
 
     fn scratch_len(&self, sequence: &Sequence<'_, X>) -> usize {
@@ -290,6 +264,6 @@ impl<T: Real, S: AsRef<[T]>, X: Symbol> FreeEnergy<Sequence<'_, X>> for Hmm<T, S
         terms: &mut [T],
         scratch: &mut [T],
     ) -> Result<T, HmmError> {
-        Terms::new(self, Posterior::Exact, Grouping::Position).sequence_terms(sequence, terms, scratch)
+        Terms::new(self, Posterior::Exact, Grouping::Position).free_energy_terms(sequence, terms, scratch)
     }
 }

@@ -6,6 +6,7 @@ use common::{Problem, close, distance, doubles, problem};
 use countgrid_em::{ExpectedCounts, FreeEnergy};
 use countgrid_hmm::{Grouping, HmmError, Posterior, Terms};
 use countgrid_math::Real;
+use countgrid_scores::nfess;
 use proptest::prelude::*;
 
 fn against_enumeration<T: Real>(p: &Problem) -> Result<(), TestCaseError> {
@@ -51,10 +52,10 @@ fn against_enumeration<T: Real>(p: &Problem) -> Result<(), TestCaseError> {
     let free_energy = hmm.free_energy_terms(&x, &mut terms, &mut scratch).unwrap();
     prop_assert!((free_energy.to_f64() + log_p).abs() <= close);
     prop_assert!(distance(&doubles(&terms), &expected.terms) <= close);
-    // The mean, by the definition: blocks summed over positions, over N.
-    let mean = Terms::new(&hmm, Posterior::Exact, Grouping::Mean);
-    let mut features = vec![T::nan(); mean.term_count(&x)];
-    let per_symbol = mean.free_energy_terms(&x, &mut features, &mut scratch).unwrap();
+    // Length-normalised, by the definition: blocks summed over positions, over N.
+    let blocks = Terms::new(&hmm, Posterior::Exact, Grouping::Summed);
+    let mut features = vec![T::nan(); blocks.term_count(&x)];
+    let per_symbol = nfess(&blocks, &x, &mut features, &mut scratch).unwrap();
     prop_assert!((per_symbol.to_f64() + log_p / n as f64).abs() <= close);
     let mut rest = &expected.terms[..];
     let mut summed = Vec::new();

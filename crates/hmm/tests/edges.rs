@@ -130,11 +130,11 @@ fn scratch_is_minimal() {
             Ok(counts)
         });
         for posterior in [Posterior::Exact, Posterior::MeanField { sweeps: 2 }] {
-            for grouping in [Grouping::Position, Grouping::Mean] {
+            for grouping in [Grouping::Position, Grouping::Summed] {
                 let of = Terms::new(&hmm, posterior, grouping);
                 minimal(of.scratch_len(&sequence), |found| {
-                    let mut terms = zeros(of.terms(n));
-                    of.sequence_terms(&sequence, &mut terms, &mut zeros(found))?;
+                    let mut terms = zeros(of.term_count(&sequence));
+                    of.free_energy_terms(&sequence, &mut terms, &mut zeros(found))?;
                     Ok(terms)
                 });
             }

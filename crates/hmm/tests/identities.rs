@@ -21,7 +21,7 @@ fn gamma_xi<T: Real>(p: &Problem) -> (f64, Vec<f64>, Vec<f64>) {
 fn terms(p: &Problem, posterior: Posterior, grouping: Grouping) -> Vec<f64> {
     let hmm = p.hmm::<f64>();
     let of = Terms::new(&hmm, posterior, grouping);
-    let mut terms = vec![0.0; of.terms(p.x.len())];
+    let mut terms = vec![0.0; of.term_count(&p.sequence())];
     let sum = of.free_energy_terms(&p.sequence(), &mut terms, &mut p.scratch()).unwrap();
     assert!((sum - terms.iter().sum::<f64>()).abs() <= close::<f64>() * p.x.len() as f64);
     terms
@@ -100,7 +100,8 @@ proptest! {
         }
     }
 
-    /// FESS sums to `-log p`, nFESS to `-log p / N`, for one and two positions too; both also of impossible parts.
+    /// Terms sum to `-log p`, by position and summed over positions, for one and two positions too; both also of impossible
+    /// parts.
     #[test]
     fn terms_sum_to_the_free_energy(p in problem(6, 40)) {
         let log_p = p.log_likelihood();
@@ -108,14 +109,14 @@ proptest! {
         let n = p.x.len() as f64;
         let sum = |grouping| terms(&p, Posterior::Exact, grouping).iter().sum::<f64>();
         prop_assert!((sum(Grouping::Position) + log_p).abs() <= n * close::<f64>());
-        prop_assert!((sum(Grouping::Mean) + log_p / n).abs() <= close::<f64>());
+        prop_assert!((sum(Grouping::Summed) + log_p).abs() <= n * close::<f64>());
         let length = |posterior, grouping| terms(&p, posterior, grouping).len();
         let (s, n) = (p.states(), p.x.len());
         prop_assert_eq!(length(Posterior::Exact, Grouping::Position), 2 * s + 2 * (n - 1) * s * s + n * s);
-        prop_assert_eq!(length(Posterior::Exact, Grouping::Mean), 3 * s + 2 * s * s);
+        prop_assert_eq!(length(Posterior::Exact, Grouping::Summed), 3 * s + 2 * s * s);
     }
 
-    /// Mean-field FESS sums to at least `-log p`, and never rises with sweeps; nFESS is its share of a symbol.
+    /// Mean-field FESS sums to at least `-log p`, and never rises with sweeps; summed over positions it is the same.
     #[test]
     fn mean_field_is_a_bound(p in positive(5, 30)) {
         let (log_p, slack) = (p.log_likelihood(), p.x.len() as f64 * close::<f64>());
@@ -124,8 +125,8 @@ proptest! {
             prop_assert!(pair[1] <= pair[0] + slack, "{energies:?}");
         }
         prop_assert!(energies[4] >= -log_p - slack, "{energies:?} {log_p}");
-        let mean: f64 = terms(&p, Posterior::MeanField { sweeps: 4 }, Grouping::Mean).iter().sum();
-        prop_assert!((mean * p.x.len() as f64 - energies[4]).abs() <= slack);
+        let summed: f64 = terms(&p, Posterior::MeanField { sweeps: 4 }, Grouping::Summed).iter().sum();
+        prop_assert!((summed - energies[4]).abs() <= slack);
     }
 
     /// One state: all entropies zero, mean field equals exact.

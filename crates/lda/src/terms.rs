@@ -1,6 +1,6 @@
 //! The variational free energy of a document, term by term.
 
-use countgrid_counts::{Bag, Bags, Count};
+use countgrid_counts::{Bag, Count};
 use countgrid_em::FreeEnergy;
 use countgrid_math::{Real, ln, ln_gamma};
 
@@ -67,11 +67,6 @@ impl<'a, T: Real, S: AsRef<[T]>> Terms<'a, T, S> {
         Self { lda, inference, grouping }
     }
 
-    /// Number of terms of a document, whatever is in it.
-    pub fn terms(&self) -> usize {
-        self.words() + 4 * self.lda.shape().topics() + 2
-    }
-
     /// Number of terms in the words block.
     fn words(&self) -> usize {
         let shape = self.lda.shape();
@@ -80,28 +75,30 @@ impl<'a, T: Real, S: AsRef<[T]>> Terms<'a, T, S> {
             Grouping::Word => shape.topics() * shape.features(),
         }
     }
+}
 
-    /// Elements of scratch that a document needs.
-    pub fn scratch(&self) -> usize {
+impl<T: Real, S: AsRef<[T]>, C: Count> FreeEnergy<Bag<'_, C>> for Terms<'_, T, S> {
+    type Scalar = T;
+    type Error = LdaError;
+
+    fn term_count(&self, _: &Bag<'_, C>) -> usize {
+        self.words() + 4 * self.lda.shape().topics() + 2
+    }
+
+    fn scratch_len(&self, _: &Bag<'_, C>) -> usize {
         self.lda.shape().posterior_scratch_len() + self.lda.shape().topics()
     }
 
-    /// Writes the terms of document `bag` and returns the free energy, minus the bound, in nats.
+    /// The free energy is minus the bound.
     ///
     /// # Errors
-    /// Those of [`Lda::posterior`].
-    pub fn bag_terms<B: Bags>(
-        &self,
-        bags: &B,
-        bag: usize,
-        terms: &mut [T],
-        scratch: &mut [T],
-    ) -> Result<T, LdaError> {
-        same_length("terms", self.terms(), terms.len())?;
-        long_enough("scratch", self.scratch(), scratch.len())?;
+    /// [`LdaError::Length`], and those of [`Lda::posterior`].
+    fn free_energy_terms(&self, bag: &Bag<'_, C>, terms: &mut [T], scratch: &mut [T]) -> Result<T, LdaError> {
+        same_length("terms", self.term_count(bag), terms.len())?;
+        long_enough("scratch", self.scratch_len(bag), scratch.len())?;
         let (topics, features) = (self.lda.shape().topics(), self.lda.shape().features());
         let (phi, scratch) = scratch.split_at_mut(topics);
-        let posterior = self.lda.posterior(bags, bag, self.inference, scratch)?;
+        let posterior = self.lda.posterior(bag, 0, self.inference, scratch)?;
         terms.fill(T::zero());
         let (theta_prior, rest) = terms.split_at_mut(topics);
         let (z_prior, rest) = rest.split_at_mut(topics);
@@ -144,22 +141,5 @@ impl<'a, T: Real, S: AsRef<[T]>> Terms<'a, T, S> {
 fn add<T: Real>(terms: &mut [T], index: usize, term: T) {
     if let Some(sum) = terms.get_mut(index) {
         *sum += term;
-    }
-}
-
-impl<T: Real, S: AsRef<[T]>, C: Count> FreeEnergy<Bag<'_, C>> for Terms<'_, T, S> {
-    type Scalar = T;
-    type Error = LdaError;
-
-    fn term_count(&self, _: &Bag<'_, C>) -> usize {
-        self.terms()
-    }
-
-    fn scratch_len(&self, _: &Bag<'_, C>) -> usize {
-        self.scratch()
-    }
-
-    fn free_energy_terms(&self, bag: &Bag<'_, C>, terms: &mut [T], scratch: &mut [T]) -> Result<T, LdaError> {
-        self.bag_terms(bag, 0, terms, scratch)
     }
 }

@@ -337,8 +337,9 @@ fn words_of_unlikely_topics() {
         let posterior = lda.posterior(&bag, 0, Inference::default(), &mut room).unwrap();
         assert!(posterior.bound() <= 2.0 * T::FLOOR.to_f64().ln());
         let model = Terms::new(&lda, Inference::default(), Grouping::Topic);
-        let (mut terms, mut room) = (vec![T::zero(); model.terms()], vec![T::zero(); model.scratch()]);
-        let free_energy = model.bag_terms(&bag, 0, &mut terms, &mut room).unwrap().to_f64();
+        let (mut terms, mut room) =
+            (vec![T::zero(); model.term_count(&bag)], vec![T::zero(); model.scratch_len(&bag)]);
+        let free_energy = model.free_energy_terms(&bag, &mut terms, &mut room).unwrap().to_f64();
         let words: f64 = terms[4..6].iter().map(|&x| x.to_f64()).sum();
         assert!((words / T::FLOOR.to_f64().ln() + 2.0).abs() < 8.0 * T::UNIT_ROUNDOFF.to_f64());
         let sum: f64 = terms.iter().map(|&x| x.to_f64()).sum();

@@ -1,5 +1,7 @@
 use core::fmt;
 
+use countgrid_math::Real;
+
 /// Why features or matrices were refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -13,6 +15,8 @@ pub enum ScoreError {
     Empty { table: &'static str },
     /// An entry that is not finite, or negative where that makes no sense.
     Entry { table: &'static str, row: usize, column: usize },
+    /// The length of a datum is negative or not finite.
+    DatumLength,
     /// A width of the Gaussian kernel that is not a positive number.
     Gamma,
 }
@@ -32,12 +36,54 @@ impl fmt::Display for ScoreError {
             Self::Entry { table, row, column } => {
                 write!(f, "`{table}` has no usable number in row {row}, column {column}; needs a finite one")
             }
+            Self::DatumLength => {
+                f.write_str("the length of a datum is not usable; needs to be finite and not negative")
+            }
             Self::Gamma => f.write_str("the gamma of a Gaussian kernel is a positive number"),
         }
     }
 }
 
 impl core::error::Error for ScoreError {}
+
+/// Why a datum has no features.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "field names say what they hold")]
+pub enum FeatureError<E> {
+    /// The model refused the datum.
+    Model(E),
+    /// The model of this class refused the datum.
+    ClassModel { class: usize, error: E },
+    /// A slice of another length, or a feature that is too large for the float type.
+    Score(ScoreError),
+}
+
+impl<E: fmt::Display> fmt::Display for FeatureError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Model(error) => error.fmt(f),
+            Self::ClassModel { class, error } => write!(f, "model of class {class}: {error}"),
+            Self::Score(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: core::error::Error> core::error::Error for FeatureError<E> {}
+
+impl<E> From<ScoreError> for FeatureError<E> {
+    fn from(error: ScoreError) -> Self {
+        Self::Score(error)
+    }
+}
+
+/// Checks that features are finite.
+pub(crate) fn finite<T: Real>(table: &'static str, features: &[T]) -> Result<(), ScoreError> {
+    match features.iter().position(|x| !x.is_finite()) {
+        Some(column) => Err(ScoreError::Entry { table, row: 0, column }),
+        None => Ok(()),
+    }
+}
 
 /// Checks a slice that is meant to have one length.
 pub(crate) fn same_length(table: &'static str, expected: usize, found: usize) -> Result<(), ScoreError> {

@@ -1,11 +1,12 @@
 //! Gradients of the log-likelihood as features, from expected counts.
 
-use core::fmt;
-
 use countgrid_em::{Distributions, ExpectedCounts, Table};
 use countgrid_math::Real;
 
-use crate::{ScoreError, error::same_length};
+use crate::{
+    FeatureError, ScoreError,
+    error::{finite, same_length},
+};
 
 /// In which coordinates the derivatives are taken. `m_j` is the expected count of an entry `θ_j` of a distribution.
 ///
@@ -27,33 +28,6 @@ pub enum Form {
     /// In the logarithms of the entries.
     #[default]
     Logit,
-}
-
-/// Why there are no gradient features.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum FeatureError<E> {
-    /// The model refused the datum.
-    Model(E),
-    /// A slice of another length, or a derivative that is too large for the float type.
-    Score(ScoreError),
-}
-
-impl<E: fmt::Display> fmt::Display for FeatureError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Model(error) => error.fmt(f),
-            Self::Score(error) => error.fmt(f),
-        }
-    }
-}
-
-impl<E: core::error::Error> core::error::Error for FeatureError<E> {}
-
-impl<E> From<ScoreError> for FeatureError<E> {
-    fn from(error: ScoreError) -> Self {
-        Self::Score(error)
-    }
 }
 
 /// The Fisher score of a datum: the gradient of its log-likelihood in the model's parameters, in the order of the
@@ -122,10 +96,7 @@ fn differentiate<T: Real>(
         }
         (theta, rest) = (others, after);
     }
-    match score.iter().position(|x| !x.is_finite()) {
-        Some(column) => Err(ScoreError::Entry { table: "score", row: 0, column }),
-        None => Ok(()),
-    }
+    finite("score", score)
 }
 
 /// Columns whose sums are held together.

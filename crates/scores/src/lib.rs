@@ -1,6 +1,14 @@
-//! Features for classifiers from any model: gradients of its log-likelihood ([`fisher`], [`top`]) beside the terms of its
-//! free energy, which it writes itself ([`countgrid_em::FreeEnergy`]). And from features to what classifiers take:
-//! similarities of rows, as Gram matrices, and standardisation.
+//! Features for classifiers from any model, and what classifiers take of them.
+//!
+//! | | features of a datum | of a model that has |
+//! |---|---|---|
+//! | [`fess`] | the terms of its free energy: the free energy score | [`FreeEnergy`](countgrid_em::FreeEnergy) |
+//! | [`nfess`] | the same per token or symbol | |
+//! | [`ClassModels`] | either, under one model per class, side by side | |
+//! | [`fisher`] | the gradient of its log-likelihood | [`ExpectedCounts`](countgrid_em::ExpectedCounts) |
+//! | [`top`] | the gradient of the log-odds of two models | |
+//!
+//! And from features to what classifiers take: similarities of rows, as Gram matrices, and standardisation.
 //!
 //! ```
 //! use countgrid_scores::{Similarity, Standardizer, gram};
@@ -26,14 +34,16 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod free_energy;
 mod gradient;
 mod similarity;
 mod spreading;
 mod standard;
 
 pub use crate::{
-    error::ScoreError,
-    gradient::{FeatureError, Form, fisher, top},
+    error::{FeatureError, ScoreError},
+    free_energy::{ClassModels, fess, nfess},
+    gradient::{Form, fisher, top},
     similarity::{Similarity, cross, gaussian, gram},
     spreading::{spread_rows, spread_scratch_len},
     standard::Standardizer,

@@ -1,7 +1,7 @@
 //! `countgrid-harmonium`: chains, contrastive divergence and Langevin steps of every kind of wing, inference, perfect draws,
 //! `log Z`.
 
-use countgrid_em::TablesMutExt;
+use countgrid_em::{FreeEnergy, TablesMutExt};
 use countgrid_harmonium::{
     Chains, Draws, Gradient, Grouping, Harmonium, IsingModel, Prior, Rates, Shape, Terms, Uniforms,
 };
@@ -62,7 +62,8 @@ fn learned<T: Real>(report: &mut Report<'_>, wings: &str, shape: Shape, size: u3
         digest.add(&topics);
         if shape.features() == 0 {
             let mut terms = [T::zero(); TOPICS + 2];
-            Terms::new(&model, Grouping::Topic, 0.0)?.bag_terms(&bags, bag, &mut terms, &mut scratch)?;
+            let model = Terms::new(&model, Grouping::Topic, 0.0)?;
+            model.free_energy_terms(&data.bag(bag)?, &mut terms, &mut scratch)?;
             digest.add(&terms);
         }
     }

@@ -1,10 +1,10 @@
 //! Hidden Markov models and Markov chains: fits, posteriors, paths, terms of free energies, Fisher scores.
 
 use countgrid_counts::Sequences;
-use countgrid_em::{EmOptions, Fit, Learn, Tables, no_observer};
+use countgrid_em::{EmOptions, Fit, FreeEnergy, Learn, Tables, no_observer};
 use countgrid_hmm::{Chain, ChainShape, Grouping, Hmm, Learner, Posterior, Shape, Statistics, Terms};
 use countgrid_math::Real;
-use countgrid_scores::{Form, fisher, top};
+use countgrid_scores::{Form, fisher, nfess, top};
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},
@@ -95,9 +95,15 @@ fn features<T: Real>(
     let (mut digest, mut row) = (Digest::new(), [T::zero(); 1 + 2 * TABLE]);
     for sequence in data.iter() {
         for posterior in [Posterior::Exact, Posterior::MeanField { sweeps: 3 }] {
-            let terms = Terms::new(hmm, posterior, Grouping::Mean);
-            let row = first(&mut row, terms.terms(sequence.len()))?;
-            digest.add(&[terms.sequence_terms(&sequence, row, room)?]);
+            let terms = Terms::new(hmm, posterior, Grouping::Summed);
+            let row = first(&mut row, terms.term_count(&sequence))?;
+            terms.free_energy_terms(&sequence, row, room)?;
+            let free_energy = match posterior {
+                Posterior::Exact => -hmm.log_likelihood(&sequence, room)?,
+                Posterior::MeanField { .. } => row.iter().fold(0.0, |sum, &term| sum + Real::to_f64(term)),
+            };
+            digest.add(&[T::from_f64(free_energy / sequence.len() as f64)]);
+            nfess(&terms, &sequence, row, room)?;
             digest.add(row);
         }
         let score = first(&mut row, TABLE)?;

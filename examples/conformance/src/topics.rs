@@ -1,6 +1,6 @@
 //! Latent Dirichlet allocation: fits, posteriors, and the terms of free energies.
 
-use countgrid_em::{EmOptions, Tables, no_observer};
+use countgrid_em::{EmOptions, FreeEnergy, Tables, no_observer};
 use countgrid_lda::{Concentration, Grouping, Inference, Lda, Learner, Options, Shape, Statistics, Terms};
 use countgrid_math::Real;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -65,9 +65,10 @@ fn fitted<T: Real>(
     let (mut digest, mut terms) = (Digest::new(), [T::zero(); 4 * TOPICS + TABLE]);
     let constant = Lda::new(shape, Tables::buffer(model))?; // as flash holds it
     let features = Terms::new(&constant, Inference::default(), Grouping::Word);
-    let terms = first(&mut terms, features.terms())?;
     for bag in 0..BAGS {
-        digest.add(&[features.bag_terms(&data.bags()?, bag, terms, &mut room)?]);
+        let bag = data.bag(bag)?;
+        let terms = first(&mut terms, features.term_count(&bag))?;
+        digest.add(&[features.free_energy_terms(&bag, terms, &mut room)?]);
         digest.add(terms);
     }
     report.digest(format_args!("free energies of topics, {what} {}", name::<T>()), digest);

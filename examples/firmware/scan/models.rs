@@ -2,6 +2,7 @@
 //! `None` is what was refused.
 
 use countgrid_counts::{Bag, Sequence};
+use countgrid_em::FreeEnergy;
 use countgrid_gtm::{EmissionModel, Emissions, Inflation};
 use countgrid_harmonium::Harmonium;
 use countgrid_hmm::{Grouping, Hmm, Posterior, Terms};
@@ -39,8 +40,8 @@ pub fn hmm_viterbi(table: &[f32], x: &[u8], path: &mut [usize], scratch: &mut [f
 #[inline(never)]
 pub fn hmm_terms(table: &[f32], x: &[u8], terms: &mut [f32], scratch: &mut [f32]) -> Option<f32> {
     let hmm = Hmm::new(PATHS, table).ok()?;
-    let terms_of = Terms::new(&hmm, Posterior::Exact, Grouping::Mean);
-    terms_of.sequence_terms(&Sequence::new(SYMBOLS, x).ok()?, terms, scratch).ok()
+    let terms_of = Terms::new(&hmm, Posterior::Exact, Grouping::Summed);
+    terms_of.free_energy_terms(&Sequence::new(SYMBOLS, x).ok()?, terms, scratch).ok()
 }
 #[inline(never)]
 pub fn lda_posterior(

@@ -7,6 +7,7 @@ use countgrid_grid::{BlobError, GridError};
 use countgrid_gtm::GtmError;
 use countgrid_harmonium::HarmoniumError;
 use countgrid_hmm::HmmError;
+use countgrid_scores::FeatureError;
 
 /// The errors of the crates, each under a name.
 macro_rules! errors {
@@ -36,6 +37,7 @@ macro_rules! errors {
 errors!(
     Bags(BagsError),
     Blob(BlobError),
+    Features(FeatureError<HmmError>),
     Grid(GridError),
     Gtm(GtmError),
     Harmonium(HarmoniumError),

@@ -2,6 +2,7 @@
 
 use countgrid_counts::Sequence;
 use countgrid_hmm::{Grouping, Hmm, Posterior, Shape, Terms};
+use countgrid_scores::nfess;
 
 use crate::{error::Error, say};
 
@@ -32,11 +33,8 @@ pub(crate) fn all() -> Result<(), Error> {
         say!("  position {}: {:.4} in state 1", position, states.last().copied().unwrap_or_default());
     }
     let mut terms = [0.0; 3 * STATES + 2 * STATES * STATES];
-    let per_symbol = Terms::new(&hmm, Posterior::Exact, Grouping::Mean).sequence_terms(
-        &strand,
-        &mut terms,
-        &mut scratch,
-    )?;
+    let per_symbol =
+        nfess(&Terms::new(&hmm, Posterior::Exact, Grouping::Summed), &strand, &mut terms, &mut scratch)?;
     say!("  free energy per symbol {:.4}: {:.4?}", per_symbol, terms);
     Ok(())
 }

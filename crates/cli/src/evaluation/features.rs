@@ -2,11 +2,13 @@
 
 use core::fmt;
 
-use countgrid_counts::{Bag, Bags, Csr};
-use countgrid_em::ExpectedCounts;
-use countgrid_grid::{Grouping, Sources, Terms};
+use countgrid_counts::{Bag, Bags, Length};
+use countgrid_em::{ExpectedCounts, FreeEnergy};
+use countgrid_grid::{GridError, Grouping, Sources, Terms};
 use countgrid_math::Real;
-use countgrid_scores::{Form, Standardizer, fisher, spread_rows, spread_scratch_len, top};
+use countgrid_scores::{
+    FeatureError, Form, Standardizer, fess, fisher, spread_rows, spread_scratch_len, top,
+};
 
 use crate::{
     args::{EvaluationArgs, Features, ModelKind},
@@ -168,23 +170,15 @@ pub(crate) fn features<T: Stored>(
                 .map_err(|error| Failure::new(error, "this is a bug worth a report"))?;
             Ok(rows)
         }
-        Features::Nfess => terms(histograms, bags, Grouping::Location, true),
-        Features::FessWords => terms(histograms, bags, Grouping::Feature, false),
-        Features::FessSources => {
-            let sources = Sources::new(grid, histograms)?;
-            let (mut own, mut scratch) = (zeros(sources.terms())?, zeros(sources.scratch())?);
-            each_row(bags, sources.terms(), |block, bag, row| {
-                sources.bag_terms(block, bag, &mut own, &mut scratch)?;
-                row.iter_mut().zip(&own).for_each(|(to, from)| *to = Real::to_f64(*from));
-                Ok(())
-            })
-        }
+        Features::Nfess => terms(&Terms::new(histograms, Grouping::Location), bags, true),
+        Features::FessWords => terms(&Terms::new(histograms, Grouping::Feature), bags, false),
+        Features::FessSources => terms(&Sources::new(grid, histograms)?, bags, false),
         Features::Fisher => {
             let sources = Sources::new(grid, histograms)?;
             gradients(&Gradients::Fisher(&sources), bags)
         }
         // Others are refused with the options.
-        _ => terms(histograms, bags, Grouping::Location, false),
+        _ => terms(&Terms::new(histograms, Grouping::Location), bags, false),
     }
 }
 
@@ -197,18 +191,20 @@ fn posteriors<T: Stored>(histograms: &Inference<T>, bags: &Store<T>) -> Result<R
     Ok(rows)
 }
 
-/// The terms of the free energy, of each token if `by_token`.
-fn terms<T: Stored>(
-    histograms: &Inference<T>,
-    bags: &Store<T>,
-    grouping: Grouping,
-    by_token: bool,
-) -> Result<Rows, Failure> {
-    let model = Terms::new(histograms, grouping);
-    let (mut own, mut scratch) = (zeros::<T>(model.terms())?, zeros::<T>(model.scratch())?);
-    each_row(bags, model.terms(), |block, bag, row| {
-        model.bag_terms(block, bag, &mut own, &mut scratch)?;
-        let total: f64 = block.total(bag);
+/// The terms of the free energy, of each token if `by_token`. They are divided in f64, whatever the model is in.
+fn terms<T: Stored, M>(model: &M, bags: &Store<T>, by_token: bool) -> Result<Rows, Failure>
+where
+    M: for<'b> FreeEnergy<Bag<'b, T>, Scalar = T, Error = GridError>,
+{
+    let empty = Bag::empty(bags.features()); // every bag needs the same
+    let (mut own, mut scratch) =
+        (zeros::<T>(model.term_count(&empty))?, zeros::<T>(model.scratch_len(&empty))?);
+    each_row(bags, own.len(), |bag, row| {
+        fess(model, bag, &mut own, &mut scratch).map_err(|error| match error {
+            FeatureError::Model(error) => error.into(),
+            error => Failure::new(error, "take counts that are not as large"),
+        })?;
+        let total = bag.length();
         let length = if by_token && total > 0.0 { total } else { 1.0 };
         row.iter_mut().zip(&own).for_each(|(to, from)| *to = Real::to_f64(*from) / length);
         Ok(())
@@ -219,11 +215,12 @@ fn terms<T: Stored>(
 fn each_row<T: Stored>(
     bags: &Store<T>,
     columns: usize,
-    mut of: impl FnMut(&Csr<'_, T>, usize, &mut [f64]) -> Result<(), Failure>,
+    mut of: impl FnMut(&Bag<'_, T>, &mut [f64]) -> Result<(), Failure>,
 ) -> Result<Rows, Failure> {
     let mut rows = Rows::zeros(bags.len(), columns)?;
     bags.each(false, |first, block| {
-        (0..block.len()).try_for_each(|bag| of(&block, bag, rows.row_mut(first + bag)))
+        let mut bags = (0..block.len()).filter_map(|bag| block.bag(bag)).enumerate();
+        bags.try_for_each(|(bag, datum)| of(&datum, rows.row_mut(first + bag)))
     })?;
     Ok(rows)
 }
@@ -234,13 +231,7 @@ where
     M: for<'b> ExpectedCounts<Bag<'b, T>>,
     for<'b> <M as ExpectedCounts<Bag<'b, T>>>::Error: fmt::Display,
 {
-    let internal_error = |error| Failure::new(error, "this is a bug worth a report");
-    let empty = Bag::<T>::new(bags.features(), &[], &[]).map_err(internal_error)?;
+    let empty = Bag::<T>::empty(bags.features());
     let (rows, mut scratch) = gradients.rows(0, Some(&empty))?; // every bag needs the same
-    each_row(bags, rows.columns, |block, bag, row| {
-        let entries = block.entries(bag).map(|(word, count)| (word as u32, count)); // words are fewer than 2³²
-        let (words, counts): (Vec<u32>, Vec<T>) = entries.unzip();
-        let bag = Bag::new(bags.features(), &words, &counts).map_err(internal_error)?;
-        gradients.gradient(&bag, row, &mut scratch)
-    })
+    each_row(bags, rows.columns, |bag, row| gradients.gradient(bag, row, &mut scratch))
 }

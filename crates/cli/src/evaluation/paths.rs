@@ -1,9 +1,10 @@
 //! Hidden Markov models as models that labels are told with.
 
 use countgrid_counts::{Sequence, SequencesBuf};
-use countgrid_em::{EmOptions, Restarts, no_observer};
+use countgrid_em::{EmOptions, FreeEnergy, Restarts, no_observer};
 use countgrid_hmm::{Grouping, Hmm, HmmError, Learner, Posterior, Shape, Statistics, Terms};
 use countgrid_math::AlignedVec;
+use countgrid_scores::{fess, nfess};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 use crate::{
@@ -64,7 +65,7 @@ pub(crate) fn features(
     sequences: &SequencesBuf<u16>,
 ) -> Result<Rows, Failure> {
     let sequences = sequences.as_view();
-    let grouping = if kind == Features::Nfess { Grouping::Mean } else { Grouping::Position };
+    let grouping = if kind == Features::Nfess { Grouping::Summed } else { Grouping::Position };
     let terms = Terms::new(model, Posterior::Exact, grouping);
     let longest = sequences.longest();
     if kind == Features::Fess
@@ -78,12 +79,16 @@ pub(crate) fn features(
             "take --features nfess",
         ));
     }
-    let mut rows = Rows::zeros(sequences.len(), terms.terms(longest))?;
-    let mut scratch = zeros(terms.scratch(longest))?;
+    let demanding = sequences.iter().max_by_key(|sequence| sequence.len());
+    let mut rows = Rows::zeros(sequences.len(), demanding.map_or(0, |sequence| terms.term_count(&sequence)))?;
+    let mut scratch = zeros(demanding.map_or(0, |sequence| terms.scratch_len(&sequence)))?;
     for (place, sequence) in sequences.iter().enumerate() {
-        terms
-            .sequence_terms(&sequence, rows.row_mut(place), &mut scratch)
-            .map_err(|error| Failure::new(error, "take a --pseudocount above 0"))?;
+        let row = rows.row_mut(place);
+        match kind {
+            Features::Nfess => nfess(&terms, &sequence, row, &mut scratch),
+            _ => fess(&terms, &sequence, row, &mut scratch),
+        }
+        .map_err(|error| Failure::new(error, "take a --pseudocount above 0"))?;
     }
     Ok(rows)
 }

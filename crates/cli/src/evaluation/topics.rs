@@ -1,11 +1,12 @@
 //! Latent Dirichlet allocation as a model that labels are told with.
 
-use countgrid_counts::Bags;
-use countgrid_em::{EmOptions, Restarts, no_observer};
+use countgrid_counts::{Bag, Bags};
+use countgrid_em::{EmOptions, FreeEnergy, Restarts, no_observer};
 use countgrid_lda::{
     Concentration, Grouping, Inference, Lda, LdaError, Learner, Options, Shape, Statistics, Terms,
 };
 use countgrid_math::{AlignedVec, Real};
+use countgrid_scores::{FeatureError, fess, nfess};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 use crate::{
@@ -27,6 +28,10 @@ const SEEDS: usize = 3;
 const SMOOTHING: f64 = 0.01;
 
 fn internal_error(error: LdaError) -> Failure {
+    Failure::new(error, "take counts that are not as large")
+}
+
+fn too_large(error: FeatureError<LdaError>) -> Failure {
     Failure::new(error, "take counts that are not as large")
 }
 
@@ -80,27 +85,28 @@ pub(crate) fn free_energies<T: Stored>(model: &Topics, bags: &Store<T>) -> Resul
 pub(crate) fn features<T: Stored>(kind: Features, model: &Topics, bags: &Store<T>) -> Result<Rows, Failure> {
     let grouping = if kind == Features::FessWords { Grouping::Word } else { Grouping::Topic };
     let terms = Terms::new(model, Inference::default(), grouping);
+    let empty = Bag::<T>::empty(bags.features()); // every bag needs the same
     let columns = match kind {
         Features::Posterior => model.shape().topics(),
-        _ => terms.terms(),
+        _ => terms.term_count(&empty),
     };
     let mut rows = Rows::zeros(bags.len(), columns)?;
-    let mut scratch = vec![0.0; terms.scratch()];
+    let mut scratch = vec![0.0; terms.scratch_len(&empty)];
     bags.each(false, |first, block| {
         for bag in 0..block.len() {
             let row = rows.row_mut(first + bag);
+            let document = block.bag(bag).unwrap_or(empty);
             match kind {
                 Features::Posterior => {
-                    let posterior = model.posterior(&block, bag, Inference::default(), &mut scratch);
+                    let posterior = model.posterior(&document, 0, Inference::default(), &mut scratch);
                     posterior.and_then(|posterior| posterior.proportions(row)).map_err(internal_error)?;
                 }
-                _ => {
-                    terms.bag_terms(&block, bag, row, &mut scratch).map_err(internal_error)?;
+                Features::Nfess => {
+                    nfess(&terms, &document, row, &mut scratch).map_err(too_large)?;
                 }
-            }
-            let total: f64 = block.total(bag);
-            if kind == Features::Nfess && total > 0.0 {
-                row.iter_mut().for_each(|x| *x /= total);
+                _ => {
+                    fess(&terms, &document, row, &mut scratch).map_err(too_large)?;
+                }
             }
         }
         Ok::<_, Failure>(())

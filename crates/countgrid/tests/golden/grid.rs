@@ -1,13 +1,14 @@
 //! Kinds `cg_e_step`, `cg_fit`, `cg_fit_factored`, `mixture_fit` and `grid_scores`.
 
 use countgrid::{
-    counts::Dense,
-    em::{Fit, Learn},
+    counts::{CsrBuf, Dense},
+    em::{Fit, FreeEnergy, Learn},
     grid::{
         Grid, GridError, Grouping, Learner, LogHistograms, Options, PosteriorThreshold, Shape, Sources,
         Statistics, Terms, UpdateRule,
     },
     math::Real,
+    scores::fess,
     torus::{Torus, Windows},
 };
 
@@ -201,6 +202,17 @@ pub fn scores<T: Real>(case: &Case) -> Result<(), Failure> {
     by_axes!(case, scores_of, T)
 }
 
+/// The terms, and the free energy.
+fn free_energy_score<X, M>(model: &M, datum: &X) -> Result<(Vec<M::Scalar>, M::Scalar), Failure>
+where
+    M: FreeEnergy<X, Error = GridError>,
+{
+    let (zero, mut terms) = (M::Scalar::from_f64(0.0), vec![]);
+    terms.resize(model.term_count(datum), zero);
+    let sum = fess(model, datum, &mut terms, &mut vec![zero; model.scratch_len(datum)])?;
+    Ok((terms, sum))
+}
+
 fn scores_of<T: Real, const D: usize>(case: &Case) -> Result<(), Failure> {
     let start = Start::<T, D>::read(case, "pi")?;
     let tolerance = case.tolerance::<T>(SINGLE_FIT)?;
@@ -213,22 +225,13 @@ fn scores_of<T: Real, const D: usize>(case: &Case) -> Result<(), Failure> {
         let mut scratch = vec![T::zero(); shape.plane_scratch_len()];
         let packed = vec![T::zero(); shape.histograms_len::<T>()];
         let histograms = LogHistograms::pack(&grid, packed, &mut scratch)?;
-        let data = Dense::new(shape.features(), &start.counts)?;
+        let data = CsrBuf::from_dense(shape.features(), &start.counts)?;
         let (mut all, mut free_energy) = (Vec::new(), Vec::new());
         for t in 0..start.bags {
+            let bag = data.as_view().bag(t).ok_or_else(|| Failure("no such bag".into()))?;
             let (terms, sum) = match grouping {
-                Some(grouping) => {
-                    let model = Terms::new(&histograms, grouping);
-                    let mut terms = vec![T::zero(); model.terms()];
-                    let sum = model.bag_terms(&data, t, &mut terms, &mut vec![T::zero(); model.scratch()])?;
-                    (terms, sum)
-                }
-                None => {
-                    let model = Sources::new(&grid, &histograms)?;
-                    let mut terms = vec![T::zero(); model.terms()];
-                    let sum = model.bag_terms(&data, t, &mut terms, &mut vec![T::zero(); model.scratch()])?;
-                    (terms, sum)
-                }
+                Some(grouping) => free_energy_score(&Terms::new(&histograms, grouping), &bag)?,
+                None => free_energy_score(&Sources::new(&grid, &histograms)?, &bag)?,
             };
             free_energy.push(sum);
             all.extend(terms);

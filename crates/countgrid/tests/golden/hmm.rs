@@ -5,7 +5,7 @@ use countgrid::{
     em::{Fit, FreeEnergy, Learn, Tables, TablesMutExt},
     hmm::{Chain, ChainShape, Grouping, Hmm, Learner, Posterior, Shape, Statistics, Terms},
     math::Real,
-    scores::{Form, fisher, top},
+    scores::{Form, fess, fisher, nfess, top},
 };
 
 use crate::case::{Array, Case, Failure, Tolerance};
@@ -100,10 +100,16 @@ pub fn scores<T: Real>(case: &Case) -> Result<(), Failure> {
     let sequence = Sequence::new(hmm.shape().symbols(), &x)?;
     let mut scratch = zeros(hmm.shape().scratch_len::<T>(x.len()));
     for name in case.expected_names() {
-        let terms = |posterior, grouping| -> Result<Vec<T>, Failure> {
-            let model = Terms::new(&hmm, posterior, grouping);
-            let mut terms = zeros(model.terms(x.len()));
-            model.free_energy_terms(&sequence, &mut terms, &mut zeros(model.scratch(x.len())))?;
+        let of_positions = |posterior| -> Result<Vec<T>, Failure> {
+            let model = Terms::new(&hmm, posterior, Grouping::Position);
+            let mut terms = zeros(model.term_count(&sequence));
+            fess(&model, &sequence, &mut terms, &mut zeros(model.scratch_len(&sequence)))?;
+            Ok(terms)
+        };
+        let per_symbol = |posterior| -> Result<Vec<T>, Failure> {
+            let model = Terms::new(&hmm, posterior, Grouping::Summed);
+            let mut terms = zeros(model.term_count(&sequence));
+            nfess(&model, &sequence, &mut terms, &mut zeros(model.scratch_len(&sequence)))?;
             Ok(terms)
         };
         let score = |form| -> Result<Vec<T>, Failure> {
@@ -114,10 +120,10 @@ pub fn scores<T: Real>(case: &Case) -> Result<(), Failure> {
         let field = Posterior::MeanField { sweeps };
         let found = match name {
             "log_likelihood" => vec![T::from_f64(hmm.log_likelihood(&sequence, &mut scratch)?)],
-            "fess_exact" => terms(Posterior::Exact, Grouping::Position)?,
-            "nfess_exact" => terms(Posterior::Exact, Grouping::Mean)?,
-            "fess_mean_field" => terms(field, Grouping::Position)?,
-            "nfess_mean_field" => terms(field, Grouping::Mean)?,
+            "fess_exact" => of_positions(Posterior::Exact)?,
+            "nfess_exact" => per_symbol(Posterior::Exact)?,
+            "fess_mean_field" => of_positions(field)?,
+            "nfess_mean_field" => per_symbol(field)?,
             "mean_field_q" => {
                 let mut q = zeros(x.len() * hmm.shape().states());
                 hmm.mean_field(&sequence, sweeps, &mut q, &mut scratch)?;

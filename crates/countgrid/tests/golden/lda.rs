@@ -1,10 +1,11 @@
 //! Kinds `lda_infer`, `lda_fit` and `lda_scores`.
 
 use countgrid::{
-    counts::Dense,
-    em::{Fit, Learn, TablesMutExt},
+    counts::{CsrBuf, Dense},
+    em::{Fit, FreeEnergy, Learn, TablesMutExt},
     lda::{Grouping, Inference, Lda, Learner, Options, Posterior, Shape, Statistics, Terms},
     math::Real,
+    scores::fess,
 };
 
 use crate::{
@@ -124,13 +125,15 @@ pub fn scores<T: Real>(case: &Case) -> Result<(), Failure> {
     let tolerance = case.tolerance::<T>(SINGLE)?;
     let (counts, shape) = (case.input("counts")?.data, *one.shape());
     let bags = Dense::new(shape.features(), &counts)?;
+    let sparse = CsrBuf::from_dense(shape.features(), &counts)?;
     let [mut scratch, mut scratch2] = [(); 2].map(|()| vec![T::zero(); shape.posterior_scratch_len()]);
     let posterior = one.posterior(&bags, 0, inference(case), &mut scratch)?;
     let posterior2 = two.posterior(&bags, 0, inference(case), &mut scratch2)?;
     let fess = |grouping| -> Result<Vec<T>, Failure> {
         let model = Terms::new(&one, inference(case), grouping);
-        let mut terms = vec![T::zero(); model.terms()];
-        model.bag_terms(&bags, 0, &mut terms, &mut vec![T::zero(); model.scratch()])?;
+        let document = sparse.as_view().bag(0).ok_or_else(|| Failure("no document".into()))?;
+        let mut terms = vec![T::zero(); model.term_count(&document)];
+        fess(&model, &document, &mut terms, &mut vec![T::zero(); model.scratch_len(&document)])?;
         Ok(terms)
     };
     for name in case.expected_names() {

@@ -1,13 +1,11 @@
 use countgrid_corpus::Blocks;
-use countgrid_counts::Bags;
 use countgrid_grid::{Grouping, Sources, Terms};
-use countgrid_math::Real;
 use countgrid_scores::{spread_rows, spread_scratch_len};
 
 use crate::{
     EstimatorError, FeatureKind, FeatureRows, FittedGrid, Gradients, Stored,
     blocks::zeros,
-    features::{bag_gradients, each_row},
+    features::{bag_gradients, bag_scores},
 };
 
 impl<T: Stored> FittedGrid<T> {
@@ -43,18 +41,12 @@ impl<T: Stored> FittedGrid<T> {
                     .map_err(|error| EstimatorError::Gradient { problem: error.to_string() })?;
                 Ok(rows)
             }
-            FeatureKind::Fess => self.terms(bags, Grouping::Location, false),
-            FeatureKind::Nfess => self.terms(bags, Grouping::Location, true),
-            FeatureKind::FessWords => self.terms(bags, Grouping::Feature, false),
-            FeatureKind::FessSources => {
-                let sources = self.sources()?;
-                let (mut own, mut scratch) = (zeros(sources.terms())?, zeros(sources.scratch())?);
-                each_row(bags, sources.terms(), |block, bag, row| {
-                    sources.bag_terms(block, bag, &mut own, &mut scratch)?;
-                    row.iter_mut().zip(&own).for_each(|(to, from)| *to = Real::to_f64(*from));
-                    Ok(())
-                })
+            FeatureKind::Fess => bag_scores(&Terms::new(self.histograms()?, Grouping::Location), bags, false),
+            FeatureKind::Nfess => bag_scores(&Terms::new(self.histograms()?, Grouping::Location), bags, true),
+            FeatureKind::FessWords => {
+                bag_scores(&Terms::new(self.histograms()?, Grouping::Feature), bags, false)
             }
+            FeatureKind::FessSources => bag_scores(&self.sources()?, bags, false),
             FeatureKind::Fisher => bag_gradients(&Gradients::Fisher(&self.sources()?), bags),
         }
     }
@@ -79,23 +71,5 @@ impl<T: Stored> FittedGrid<T> {
         EstimatorError,
     > {
         Ok(Sources::new(&self.grid, self.histograms()?)?)
-    }
-
-    /// The terms of the free energy, of each token if `by_token`.
-    fn terms(
-        &self,
-        bags: &Blocks<T>,
-        grouping: Grouping,
-        by_token: bool,
-    ) -> Result<FeatureRows, EstimatorError> {
-        let model = Terms::new(self.histograms()?, grouping);
-        let (mut own, mut scratch) = (zeros::<T>(model.terms())?, zeros::<T>(model.scratch())?);
-        each_row(bags, model.terms(), |block, bag, row| {
-            model.bag_terms(block, bag, &mut own, &mut scratch)?;
-            let total: f64 = block.total(bag);
-            let length = if by_token && total > 0.0 { total } else { 1.0 };
-            row.iter_mut().zip(&own).for_each(|(to, from)| *to = Real::to_f64(*from) / length);
-            Ok(())
-        })
     }
 }

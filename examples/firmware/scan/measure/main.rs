@@ -13,7 +13,7 @@ use cortex_m::peripheral::{SYST, syst::SystClkSource};
 use cortex_m_semihosting::{debug, hprintln};
 use countgrid_classify::{ClassifyError, SupportVectors, SvmOptions};
 use countgrid_counts::{Bag, Bags, BagsError, Csr};
-use countgrid_em::{Fit, Learn, TablesMutExt};
+use countgrid_em::{Fit, FreeEnergy, Learn, TablesMutExt};
 use countgrid_grid::{
     Code, Grid, GridError, Grouping, Labels, Learner, LogHistograms, Options, QuantisedHistograms, Shape,
     Statistics, Terms,
@@ -115,7 +115,7 @@ fn grid_terms(
     terms: &mut [f32],
     scratch: &mut [f32],
 ) -> Result<f32, GridError> {
-    Terms::new(table, Grouping::Location).bag_terms(bag, 0, terms, scratch)
+    Terms::new(table, Grouping::Location).free_energy_terms(bag, terms, scratch)
 }
 #[inline(never)]
 fn grid_read_labels(table: &[f32], q: &[f32], read: &mut [f32]) -> Result<(), GridError> {
