@@ -11,7 +11,7 @@ use std::{
 };
 
 use countgrid_counts::{Bags, BagsError, Count, Csr, CsrBuf};
-use countgrid_io::{BLOCK_BAGS, BLOCK_ENTRIES, Block, BlockFile, BlockWriter, Scalar};
+use countgrid_io::{BLOCK_BAGS, BLOCK_ENTRIES, BlockFile, BlockWriter, Scalar};
 
 use crate::failure::Failure;
 
@@ -276,22 +276,21 @@ fn fill<C: Storable>(
     file: &mut BlockFile<C>,
     features: usize,
     index: usize,
-    mut block: Block<C>,
+    mut block: CsrBuf<C>,
 ) -> Result<CsrBuf<C>, Failure> {
+    debug_assert_eq!(file.features(), features as u64);
     file.read(index, &mut block)?;
-    let Block { offsets, features: indices, counts } = block;
-    CsrBuf::from_parts(features, offsets, indices, counts).map_err(foreign)
+    Ok(block)
 }
 
 /// The memory of bags that are done with.
-fn take_parts<C: Storable>(bags: &mut CsrBuf<C>) -> Result<Block<C>, Failure> {
+fn take_parts<C: Storable>(bags: &mut CsrBuf<C>) -> Result<CsrBuf<C>, Failure> {
     let none = CsrBuf::new(bags.features()).map_err(foreign)?;
-    let (_, offsets, features, counts) = std::mem::replace(bags, none).into_parts();
-    Ok(Block { offsets, features, counts })
+    Ok(std::mem::replace(bags, none))
 }
 
 fn write<C: Storable>(writer: &mut BlockWriter<C>, block: &CsrBuf<C>) -> Result<(), Failure> {
-    Ok(writer.write(block.offsets(), block.indices(), block.counts())?)
+    Ok(writer.write(block)?)
 }
 
 /// Bytes that a block takes.

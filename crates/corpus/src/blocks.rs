@@ -9,7 +9,7 @@ use std::{
 use countgrid_counts::{Bags, Count, Csr, CsrBuf};
 use countgrid_io::{BLOCK_BAGS, BLOCK_ENTRIES, Scalar};
 #[cfg(feature = "files")]
-use countgrid_io::{Block, BlockFile, BlockWriter};
+use countgrid_io::{BlockFile, BlockWriter};
 
 use crate::{CorpusError, memory};
 
@@ -145,11 +145,11 @@ impl<C: Storable> BlocksBuilder<C> {
         {
             if self.writer.is_none() && self.memory > self.limits.memory {
                 let mut writer = BlockWriter::temporary(self.features as u64)?;
-                take(&mut self.kept).into_iter().try_for_each(|block| write(&mut writer, &block))?;
+                take(&mut self.kept).into_iter().try_for_each(|block| writer.write(&block))?;
                 self.writer = Some(writer);
             }
             if let Some(writer) = &mut self.writer {
-                return write(writer, &block);
+                return Ok(writer.write(&block)?);
             }
         }
         self.kept.push(block);
@@ -274,7 +274,7 @@ impl<C: Storable> Blocks<C> {
     pub fn spill(&mut self) -> Result<(), CorpusError> {
         if let Backing::Memory(blocks) = &mut self.backing {
             let mut writer = BlockWriter::temporary(self.features as u64)?;
-            blocks.iter().try_for_each(|block| write(&mut writer, block))?;
+            blocks.iter().try_for_each(|block| writer.write(block))?;
             self.backing = Backing::File(Mutex::new(writer.finish()?));
         }
         Ok(())
@@ -306,7 +306,7 @@ impl<C: Storable> Blocks<C> {
                 }
                 let mut buffer = CsrBuf::new(self.features).map_err(CorpusError::from)?;
                 starts.enumerate().try_for_each(|(index, first)| {
-                    read(&mut file, index, &mut buffer)?;
+                    file.read(index, &mut buffer).map_err(CorpusError::from)?;
                     visit(first, buffer.as_view())
                 })
             }
@@ -327,7 +327,7 @@ impl<C: Storable> Blocks<C> {
             // Ends with the last block, with one that cannot be read, or when nobody wants the next.
             scope.spawn(move || {
                 for (index, mut block) in empty.into_iter().enumerate() {
-                    let read = read(file, index, &mut block).map(|()| block);
+                    let read = file.read(index, &mut block).map(|()| block);
                     let failed = read.is_err();
                     if hand.send(read).is_err() || failed {
                         break;
@@ -338,7 +338,7 @@ impl<C: Storable> Blocks<C> {
             let mut give = Some(give);
             for (index, bags) in self.blocks.iter().enumerate() {
                 let Ok(block) = full.recv() else { break };
-                let block = block?;
+                let block = block.map_err(CorpusError::from)?;
                 visit(bags.start, block.as_view())?;
                 if index + 2 >= self.blocks.len() {
                     give = None; // the reader has, or is reading, the last block
@@ -416,7 +416,7 @@ impl<C: Storable> Blocks<C> {
             if index >= self.blocks.len() {
                 return Ok(None);
             }
-            read(&mut file.lock().unwrap_or_else(PoisonError::into_inner), index, buffer)?;
+            file.lock().unwrap_or_else(PoisonError::into_inner).read(index, buffer)?;
         }
         Ok(self.loaded(index, Some(buffer)))
     }
@@ -432,26 +432,6 @@ impl<C: Storable> Blocks<C> {
             Backing::File(_) => buffer.map(CsrBuf::as_view),
         }
     }
-}
-
-/// Reads a block into the memory of another.
-#[cfg(feature = "files")]
-fn read<C: Storable>(
-    file: &mut BlockFile<C>,
-    index: usize,
-    block: &mut CsrBuf<C>,
-) -> Result<(), CorpusError> {
-    let none = CsrBuf::new(block.features())?;
-    let (features, offsets, indices, counts) = std::mem::replace(block, none).into_parts();
-    let mut tables = Block { offsets, features: indices, counts };
-    file.read(index, &mut tables)?;
-    *block = CsrBuf::from_parts(features, tables.offsets, tables.features, tables.counts)?;
-    Ok(())
-}
-
-#[cfg(feature = "files")]
-fn write<C: Storable>(writer: &mut BlockWriter<C>, block: &CsrBuf<C>) -> Result<(), CorpusError> {
-    Ok(writer.write(block.offsets(), block.indices(), block.counts())?)
 }
 
 /// Bytes that a block takes.

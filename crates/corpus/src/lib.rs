@@ -1,11 +1,40 @@
 //! Documents to bags of counts: columns, labels, vocabulary selection, scaling, blocks in memory or on disk.
 //!
-//! [`Blocks`] hold the bags that a model is fitted to, in memory or, once they are too many for it, in a temporary
-//! file; [`MiniBatches`] go over them in a random order. [`Scaling`] makes counts of measured numbers, and a
-//! [`LabelColumn`] says which label each document has.
+//! [`Corpus`] is a data set as models take it: [`Corpus::from_documents`] and, for the browser, [`Corpus::from_texts`] count
+//! words and select the vocabulary, [`Corpus::count_documents`] counts new documents against a vocabulary that exists, and
+//! `Corpus::read` and `Corpus::count` do so with whatever a path holds. [`CorpusOptions`] are those of the program, and
+//! what a program reports about its input is in the fields of the result. `SequenceCorpus` holds sequences of symbols.
+//!
+//! ```
+//! use countgrid_corpus::{Corpus, CorpusOptions};
+//! use countgrid_counts::Bags;
+//! let texts = ["Ants follow trails.", "Trails of red ants", "Red sky, red dust"];
+//! let corpus = Corpus::<f32>::from_texts(&texts, &CorpusOptions::default())?;
+//! let mut tokens = 0.0;
+//! corpus.bags.for_each_block(true, |_first, block| {
+//!     tokens += block.tokens(); // what a learner's E-step takes
+//!     Ok::<_, countgrid_corpus::CorpusError>(())
+//! })?;
+//! assert_eq!((corpus.vocabulary.len(), tokens), (6, 10.0));
+//! # Ok::<(), countgrid_corpus::CorpusError>(())
+//! ```
+//!
+//! # The way of a bag
+//! A bag is kept twice, both times as a row of a [`CsrBuf`](countgrid_counts::CsrBuf): over everything that was read, and,
+//! once all documents are there and a sample and the vocabulary were chosen, over the vocabulary, as the scalar of the model.
+//!
+//! 1. The reader's buffer: of a text the words of [`Counter`](countgrid_text::Counter), of a table the numbers of a record,
+//!    of a docword file its sorted entries. [`Scaling`] hands counts through and replaces other numbers.
+//! 2. A row of the blocks of everything: `u32` of texts, `f64` of numbers.
+//! 3. A buffer of one row: words become features, forms of one word are added up, the sum is scaled, in `f64`.
+//! 4. A row of [`Corpus::bags`], each count rounded once. Learners borrow its blocks.
+//!
+//! [`Blocks`] are in memory or, once they are too many for it, in a temporary file; [`MiniBatches`] go over them in a random
+//! order.
 //!
 //! # Features
-//! `files` (default): temporary files, and a thread that reads ahead in them. Without it blocks stay in memory.
+//! `files` (default): `Corpus::read`, `Corpus::count` and `SequenceCorpus`; temporary files, and a thread that reads ahead in
+//! them. Without it, as in a browser, blocks stay in memory.
 #![forbid(unsafe_code)]
 
 mod blocks;

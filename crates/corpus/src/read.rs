@@ -114,10 +114,11 @@ fn visit_path(
         ..ReadOptions::default()
     };
     let summary = visit(path, &read, each)?;
-    if let Ok(input) = fs::canonicalize(&summary.path) {
-        if options.ignore.iter().any(|path| fs::canonicalize(path).is_ok_and(|path| path == input)) {
-            return Err(CorpusError::InputIsOutput { path: summary.path });
-        }
+    let is_input = |input: &Path| {
+        options.ignore.iter().any(|path| fs::canonicalize(path).is_ok_and(|path| path == input))
+    };
+    if fs::canonicalize(&summary.path).is_ok_and(|input| is_input(&input)) {
+        return Err(CorpusError::InputIsOutput { path: summary.path });
     }
     Ok(summary)
 }

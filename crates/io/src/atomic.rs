@@ -1,45 +1,12 @@
 //! Files that are whole or not there.
 
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// Why a file could not be written. What was there before is untouched.
-#[derive(Debug)]
-pub struct WriteError {
-    file: PathBuf,
-    error: io::Error,
-}
-
-impl WriteError {
-    /// The file that was to be written.
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-}
-
-impl fmt::Display for WriteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: cannot be written: {}\nremedy: ", self.file.display(), self.error)?;
-        f.write_str(match self.error.kind() {
-            io::ErrorKind::NotFound => "create the folder first, or name another file",
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                "make room, or name a file on another disk"
-            }
-            io::ErrorKind::IsADirectory => "name a file, this is a folder",
-            _ => "name a file in a folder that you may write to",
-        })
-    }
-}
-
-impl std::error::Error for WriteError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.error)
-    }
-}
+use crate::write_error::WriteError;
 
 /// Writes a file as a whole: into a temporary file of the same folder, flushed to disk, then renamed.
 ///
@@ -68,7 +35,7 @@ pub fn write_atomically(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), WriteError> {
     let path = path.as_ref();
-    write_file(path, write).map_err(|error| WriteError { file: path.to_path_buf(), error })
+    write_file(path, write).map_err(|error| WriteError::new(path, error))
 }
 
 /// Tells beforehand whether [`write_atomically`] could write there, for a result that takes long to compute.
@@ -82,7 +49,7 @@ pub fn check_writable(path: impl AsRef<Path>) -> Result<(), WriteError> {
         Ok(Destination::File { target, .. }) => temporary(&target).map(drop),
         Err(error) => Err(error),
     };
-    check.map_err(|error| WriteError { file: path.to_path_buf(), error })
+    check.map_err(|error| WriteError::new(path, error))
 }
 
 /// What a path is to be replaced.

@@ -5,6 +5,8 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
+use countgrid_counts::{Count, CsrBuf};
+
 use crate::block_error::{BlockError, BlockProblem};
 
 /// Entries of a block at most, unless a single bag has more: 8 MiB as `f32`, 12 MiB as `f64`, features included.
@@ -23,7 +25,7 @@ mod sealed {
 }
 
 /// A count as a block file stores it: `u32`, `f32` or `f64`, little-endian.
-pub trait Scalar: sealed::Sealed + Copy + Send + Sync + 'static {
+pub trait Scalar: sealed::Sealed + Count {
     /// What the file's header calls it.
     #[doc(hidden)]
     const TAG: u32;
@@ -33,13 +35,10 @@ pub trait Scalar: sealed::Sealed + Copy + Send + Sync + 'static {
     fn put(self, bytes: &mut Vec<u8>);
     #[doc(hidden)]
     fn get(bytes: &[u8]) -> Self;
-    /// Whether a bag may list it: finite and above zero.
-    #[doc(hidden)]
-    fn is_count(self) -> bool;
 }
 
 macro_rules! scalar {
-    ($($t:ident $tag:literal $valid:expr;)*) => {$(
+    ($($t:ident $tag:literal)*) => {$(
         impl sealed::Sealed for $t {}
         impl Scalar for $t {
             const TAG: u32 = $tag;
@@ -50,34 +49,10 @@ macro_rules! scalar {
             fn get(bytes: &[u8]) -> Self {
                 bytes.try_into().map_or($t::default(), $t::from_le_bytes)
             }
-            fn is_count(self) -> bool {
-                $valid(self)
-            }
         }
     )*};
 }
-scalar! {
-    u32 1 |count| count > 0;
-    f32 2 |count: f32| count > 0.0 && count.is_finite();
-    f64 3 |count: f64| count > 0.0 && count.is_finite();
-}
-
-/// One block of bags in compressed rows, to be read into again and again.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Block<C> {
-    /// Where each bag starts in the two other tables, and the end: `[bag + 1]`.
-    pub offsets: Vec<usize>,
-    /// The feature of each entry, ascending within a bag.
-    pub features: Vec<u32>,
-    /// The count of each entry, finite and above zero.
-    pub counts: Vec<C>,
-}
-
-impl<C> Default for Block<C> {
-    fn default() -> Self {
-        Self { offsets: vec![0], features: Vec::new(), counts: Vec::new() }
-    }
-}
+scalar!(u32 1 f32 2 f64 3);
 
 /// Writes blocks one after the other; [`BlockWriter::finish`] makes a [`BlockFile`] of them.
 ///
@@ -88,15 +63,16 @@ impl<C> Default for Block<C> {
 /// | | entries of each bag (`u32`), feature of each entry (`u32`), count of each entry (the scalar) |
 ///
 /// ```
-/// use countgrid_io::{Block, BlockWriter};
+/// use countgrid_counts::{Bags, CsrBuf};
+/// use countgrid_io::BlockWriter;
 /// let mut writer = BlockWriter::temporary(5)?;
-/// writer.write(&[0, 2, 2], &[0, 4], &[1.0_f32, 2.5])?; // the second bag is empty
-/// writer.write(&[0, 1], &[3], &[7.0])?;
+/// writer.write(&CsrBuf::from_parts(5, vec![0, 2, 2], vec![0, 4], vec![1.0_f32, 2.5])?)?; // the second bag is empty
+/// writer.write(&CsrBuf::from_parts(5, vec![0, 1], vec![3], vec![7.0])?)?;
 /// let mut file = writer.finish()?;
-/// let mut block = Block::default();
+/// let mut block = CsrBuf::new(5)?;
 /// file.read(1, &mut block)?;
-/// assert_eq!((file.len(), block.features, block.counts), (2, vec![3], vec![7.0]));
-/// # Ok::<(), countgrid_io::BlockError>(())
+/// assert!(file.len() == 2 && block.entries(0).eq([(3, 7.0)]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct BlockWriter<C> {
@@ -114,6 +90,7 @@ impl<C: Scalar> BlockWriter<C> {
     ///
     /// # Errors
     /// The folder takes no file.
+    #[cfg(feature = "files")]
     pub fn temporary(features: u64) -> Result<Self, BlockError> {
         let folder = std::env::temp_dir();
         match tempfile::tempfile_in(&folder) {
@@ -139,12 +116,16 @@ impl<C: Scalar> BlockWriter<C> {
         Ok(writer)
     }
 
-    /// Adds a block: `offsets` `[bag + 1]` from 0, never falling; `features` and `counts` `[entry]`.
+    /// Adds a block.
     ///
     /// # Errors
-    /// The disk is full or fails; tables that are none, or have more than [`BLOCK_BAGS`] bags, or more than
-    /// [`BLOCK_ENTRIES`] entries in several bags.
-    pub fn write(&mut self, offsets: &[usize], features: &[u32], counts: &[C]) -> Result<(), BlockError> {
+    /// The disk is full or fails; more than [`BLOCK_BAGS`] bags, or more than [`BLOCK_ENTRIES`] entries in several bags.
+    pub fn write(&mut self, bags: &CsrBuf<C>) -> Result<(), BlockError> {
+        self.write_tables(bags.offsets(), bags.indices(), bags.counts())
+    }
+
+    /// Adds a block: `offsets` `[bag + 1]` from 0, never falling; `features` and `counts` `[entry]`.
+    fn write_tables(&mut self, offsets: &[usize], features: &[u32], counts: &[C]) -> Result<(), BlockError> {
         let lengths = offsets.windows(2).map(|ends| ends[1].checked_sub(ends[0]));
         let lengths = lengths.map(|length| length.and_then(|length| u32::try_from(length).ok()));
         let lengths = lengths.collect::<Option<Vec<u32>>>();
@@ -226,6 +207,9 @@ impl<C: Scalar> BlockFile<C> {
             return Err(refuse(None, BlockProblem::Header));
         }
         let features = number(&header[16..24]);
+        if features > 1 << 32 {
+            return Err(refuse(None, BlockProblem::Header));
+        }
         let mut starts = vec![HEADER];
         let mut start = HEADER;
         while start < length {
@@ -260,23 +244,30 @@ impl<C: Scalar> BlockFile<C> {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// Reads a block into `block`, whose memory is used again.
+    /// Reads a block into `block`, whose memory is used again; what it held, over whatever features, is gone.
     ///
     /// # Errors
     /// There is no such block; the file cannot be read or has become shorter; the block is damaged. `block` then
     /// holds no bag.
-    pub fn read(&mut self, index: usize, block: &mut Block<C>) -> Result<(), BlockError> {
-        block.offsets.clear();
-        block.features.clear();
-        block.counts.clear();
-        let read = self.read_block(index, block);
-        if read.is_err() {
-            *block = Block::default();
-        }
-        read.map_err(|problem| BlockError::new(&self.path, Some(index), problem))
+    pub fn read(&mut self, index: usize, block: &mut CsrBuf<C>) -> Result<(), BlockError> {
+        let refuse = |problem| BlockError::new(&self.path, Some(index), problem);
+        let features = usize::try_from(self.features).map_err(|_| refuse(BlockProblem::Header))?;
+        let none = CsrBuf::new(features).map_err(|_| refuse(BlockProblem::Header))?;
+        let (_, offsets, indices, counts) = std::mem::replace(block, none).into_parts();
+        let read = self.read_block(index, features, (offsets, indices, counts));
+        *block = read.map_err(|problem| BlockError::new(&self.path, Some(index), problem))?;
+        Ok(())
     }
 
-    fn read_block(&mut self, index: usize, block: &mut Block<C>) -> Result<(), BlockProblem> {
+    fn read_block(
+        &mut self,
+        index: usize,
+        features: usize,
+        (mut offsets, mut indices, mut counts): (Vec<usize>, Vec<u32>, Vec<C>),
+    ) -> Result<CsrBuf<C>, BlockProblem> {
+        offsets.clear();
+        indices.clear();
+        counts.clear();
         let ends = (self.starts.get(index).copied(), self.starts.get(index.saturating_add(1)).copied());
         let (Some(start), Some(expected)) = ends else {
             return Err(BlockProblem::NoSuchBlock { blocks: self.len() });
@@ -295,31 +286,21 @@ impl<C: Scalar> BlockFile<C> {
         let mut sum = Checksum::new(bags, entries);
         let (bags, entries) = (bags as usize, entries as usize); // the file is as long as that
         let memory = |_| BlockProblem::Size { bags: bags as u64, entries: entries as u64 };
-        block.offsets.try_reserve_exact(bags + 1).map_err(memory)?;
-        block.features.try_reserve_exact(entries).map_err(memory)?;
-        block.counts.try_reserve_exact(entries).map_err(memory)?;
-        let (mut at, offsets) = (0usize, &mut block.offsets);
+        offsets.try_reserve_exact(bags + 1).map_err(memory)?;
+        indices.try_reserve_exact(entries).map_err(memory)?;
+        counts.try_reserve_exact(entries).map_err(memory)?;
+        let mut at = 0usize;
         offsets.push(0);
         pieces::<u32>(&mut self.file, bags, &mut self.bytes, &mut sum, |length| {
             at = at.saturating_add(length as usize);
             offsets.push(at);
         })?;
-        pieces(&mut self.file, entries, &mut self.bytes, &mut sum, |feature| block.features.push(feature))?;
-        pieces(&mut self.file, entries, &mut self.bytes, &mut sum, |count| block.counts.push(count))?;
-        if sum.0 != number(&header[16..]) || at != entries || !self.is_sound(block) {
+        pieces(&mut self.file, entries, &mut self.bytes, &mut sum, |feature| indices.push(feature))?;
+        pieces(&mut self.file, entries, &mut self.bytes, &mut sum, |count| counts.push(count))?;
+        if sum.0 != number(&header[16..]) {
             return Err(BlockProblem::Damaged);
         }
-        Ok(())
-    }
-
-    /// Whether features ascend and counts are counts.
-    fn is_sound(&self, block: &Block<C>) -> bool {
-        let ascend = |ends: &[usize]| {
-            let bag = block.features.get(ends[0]..ends[1]).unwrap_or_default();
-            bag.windows(2).all(|two| two[0] < two[1])
-                && bag.last().is_none_or(|&last| u64::from(last) < self.features)
-        };
-        block.offsets.windows(2).all(ascend) && block.counts.iter().all(|count| count.is_count())
+        CsrBuf::from_parts(features, offsets, indices, counts).map_err(|_| BlockProblem::Damaged)
     }
 }
 
@@ -400,6 +381,52 @@ impl Checksum {
             let mut last = [0; 8];
             last[..rest.len()].copy_from_slice(rest);
             step(u64::from_le_bytes(last));
+        }
+    }
+}
+
+#[cfg(all(test, feature = "files"))]
+mod tests {
+    use super::*;
+
+    fn refused(written: Result<(), BlockError>) -> BlockError {
+        let error = written.unwrap_err();
+        assert!(matches!(error.problem(), BlockProblem::Size { .. }), "{error}");
+        error
+    }
+
+    #[test]
+    fn tables_that_are_no_block_are_not_written() {
+        let mut writer = BlockWriter::<f32>::temporary(50).unwrap();
+        writer.write_tables(&[0, 1], &[1], &[1.0]).unwrap();
+        for (offsets, features, counts) in [
+            (&[][..], &[][..], &[][..]),
+            (&[1, 1], &[0], &[1.0]),
+            (&[0, 2], &[0], &[1.0]),
+            (&[0, 2, 1], &[0], &[1.0]),
+            (&[0, 1], &[0], &[1.0, 2.0]),
+        ] {
+            assert_eq!(refused(writer.write_tables(offsets, features, counts)).block(), Some(1));
+        }
+    }
+
+    #[test]
+    fn a_sound_checksum_does_not_make_bags() {
+        for (features, counts) in [
+            (vec![3, 3], vec![1.0, 1.0]),
+            (vec![4, 3], vec![1.0, 1.0]),
+            (vec![50], vec![1.0]),
+            (vec![0], vec![0.0]),
+            (vec![0], vec![f32::NAN]),
+            (vec![0], vec![f32::INFINITY]),
+            (vec![0], vec![-1.0]),
+        ] {
+            let mut writer = BlockWriter::<f32>::temporary(50).unwrap();
+            writer.write_tables(&[0, features.len()], &features, &counts).unwrap();
+            let mut found = CsrBuf::from_dense(2, &[1.0, 2.0]).unwrap();
+            let error = writer.finish().unwrap().read(0, &mut found).unwrap_err();
+            assert!(matches!(error.problem(), BlockProblem::Damaged), "{error}");
+            assert_eq!(found, CsrBuf::new(50).unwrap());
         }
     }
 }

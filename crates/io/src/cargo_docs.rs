@@ -10,8 +10,9 @@ use walkdir::{DirEntry, WalkDir};
 use crate::doc_comments::comments;
 use crate::document::{Document, TITLE, truncate_text};
 use crate::error::{Problem, ReadError};
-use crate::folder::{Skipped, id};
+use crate::folder::id;
 use crate::format::Format;
+use crate::name::Skipped;
 use crate::read::Summary;
 
 /// Words of the shortest comment that is worth a place on a map.

@@ -3,6 +3,8 @@
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
+use countgrid_counts::{Bags, Count, CsrBuf};
+
 use crate::error::{Problem, ReadError, excerpt};
 use crate::item::Item;
 use crate::runs::{Entry, Runs};
@@ -11,20 +13,13 @@ use crate::source::{Limits, Lines};
 /// Entries that are put in order in memory: 24 MiB. Of a longer file the rest wait in a temporary one.
 pub(crate) const RUN: usize = 1 << 20;
 
-/// Bags of counts over a vocabulary, as compressed rows.
-///
-/// Bag `t` has the entries `offsets[t]..offsets[t + 1]` of `features` and `counts`; its features ascend, its
-/// counts are finite and above zero, or, from a table of numbers, not zero.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Bags of counts over a vocabulary.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Counts {
     /// The words; features are indices into it.
     pub vocabulary: Vec<String>,
-    /// Where each bag starts, and the end: one more than there are bags.
-    pub offsets: Vec<usize>,
-    /// The feature of each entry, from 0.
-    pub features: Vec<u32>,
-    /// The count of each entry.
-    pub counts: Vec<f64>,
+    /// The bags.
+    pub bags: CsrBuf<f64>,
     /// What to call each bag: the id column of a table, or its number in the file, from 1.
     pub names: Vec<String>,
     /// The class of each bag, if the data has classes.
@@ -33,19 +28,27 @@ pub struct Counts {
 
 impl Counts {
     /// No bags yet.
-    pub(crate) fn new(vocabulary: Vec<String>) -> Self {
-        Self { vocabulary, offsets: vec![0], ..Self::default() }
+    pub(crate) fn new(vocabulary: Vec<String>) -> Result<Self, Problem> {
+        let bags = CsrBuf::new(vocabulary.len());
+        let bags = bags.map_err(|_| Problem::Memory { elements: vocabulary.len() })?;
+        Ok(Self { vocabulary, bags, names: Vec::new(), labels: Vec::new() })
     }
 
-    /// Adds a bag, called by its number if it has no name.
-    pub(crate) fn push(&mut self, bag: &[(u32, f64)], about: Option<(String, Option<String>)>) {
-        self.features.extend(bag.iter().map(|&(word, _)| word));
-        self.counts.extend(bag.iter().map(|&(_, count)| count));
-        self.offsets.push(self.features.len());
-        let number = || self.offsets.len().saturating_sub(1).to_string();
-        let (name, label) = about.unwrap_or_else(|| (number(), None));
+    /// Adds a bag, called by its number if it has no name. Those of a table may have numbers that are no counts.
+    pub(crate) fn push(
+        &mut self,
+        bag: &[(u32, f64)],
+        about: Option<(String, Option<String>)>,
+    ) -> Result<(), Problem> {
+        let pushed = self.bags.push_bag(bag.iter().map(|&(word, count)| (word as usize, count)));
+        pushed.map_err(|_| {
+            let wrong = bag.iter().find(|(_, count)| !count.is_valid());
+            Problem::Count { found: wrong.map_or_else(String::new, |(_, count)| count.to_string()) }
+        })?;
+        let (name, label) = about.unwrap_or_else(|| (self.bags.len().to_string(), None));
         self.names.push(name);
         self.labels.push(label);
+        Ok(())
     }
 }
 
@@ -65,9 +68,9 @@ impl Counts {
 /// ```
 /// use countgrid_io::read_docword;
 /// let counts = read_docword("2\n3\n2\n1 1 4\n1 3 1\n".as_bytes(), "docword.a.txt", "ant\nbee\ncow\n".as_bytes(), "vocab.a.txt")?;
-/// assert_eq!(counts.offsets, [0, 2, 2]); // the second bag is empty
-/// assert_eq!(counts.features, [0, 2]);
-/// assert_eq!(counts.counts, [4.0, 1.0]);
+/// assert_eq!(counts.bags.offsets(), [0, 2, 2]); // the second bag is empty
+/// assert_eq!(counts.bags.indices(), [0, 2]);
+/// assert_eq!(counts.bags.counts(), [4.0, 1.0]);
 /// # Ok::<(), countgrid_io::ReadError>(())
 /// ```
 pub fn read_docword(
@@ -86,16 +89,19 @@ pub(crate) fn read(
     vocabulary_file: &Path,
     limits: &Limits,
 ) -> Result<Counts, ReadError> {
-    let mut counts = Counts::default();
+    let refuse = |problem| ReadError::new(file, None, problem);
+    let mut counts = None;
     each(reader, file, vocabulary, vocabulary_file, limits, RUN, &mut |item| {
         match item {
-            Item::Vocabulary(vocabulary) => counts = Counts::new(vocabulary),
-            Item::Bag(bag) => counts.push(bag, None),
+            Item::Vocabulary(vocabulary) => counts = Some(Counts::new(vocabulary).map_err(refuse)?),
+            Item::Bag(bag) => {
+                counts.iter_mut().try_for_each(|counts| counts.push(bag, None)).map_err(refuse)?;
+            }
             _ => {}
         }
         Ok::<_, ReadError>(())
     })?;
-    Ok(counts)
+    counts.ok_or_else(|| refuse(Problem::Empty))
 }
 
 /// Hands over the vocabulary, then one bag after the other; returns their number. Of more than `run` entries the

@@ -8,69 +8,8 @@ use walkdir::WalkDir;
 
 use crate::document::{Document, TITLE, truncate_text};
 use crate::error::{Problem, ReadError};
+use crate::name::{Name, Skipped};
 use crate::source::{Budget, Limits, Source, read_text};
-
-/// Files of a folder that were not read, by reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Skipped {
-    /// Files and folders whose name begins with a dot.
-    pub hidden: usize,
-    /// Files with a zero byte near the start, or of an unknown kind and not UTF-8; generated source code.
-    pub binary: usize,
-    /// Files with nothing but white space.
-    pub empty: usize,
-    /// CSV, TSV, JSONL and docword files among text files.
-    pub tables: usize,
-    /// Links to folders, sockets and devices.
-    pub special: usize,
-}
-
-impl Skipped {
-    /// All of them.
-    pub fn total(&self) -> usize {
-        self.hidden + self.binary + self.empty + self.tables + self.special
-    }
-}
-
-/// What a file is by its name, without `.gz`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Name {
-    Csv,
-    Tsv,
-    JsonLines,
-    Docword,
-    Vocabulary,
-    /// Surely meant as text, so that an encoding other than UTF-8 is an error.
-    Text,
-    /// A readme or a licence.
-    About,
-    Other,
-}
-
-impl Name {
-    pub(crate) fn from_path(path: &Path) -> Self {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-        let name = name.strip_suffix(".gz").unwrap_or(&name);
-        let extension =
-            name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);
-        match extension {
-            Some("csv") => Self::Csv,
-            Some("tsv" | "tab") => Self::Tsv,
-            Some("jsonl" | "ndjson") => Self::JsonLines,
-            _ if name.starts_with("docword") => Self::Docword,
-            _ if name.starts_with("vocab") => Self::Vocabulary,
-            _ if ["readme", "license", "licence", "copying"].iter().any(|about| name.starts_with(about)) => {
-                Self::About
-            }
-            None | Some("txt" | "text" | "md") => Self::Text,
-            Some(_) => Self::Other,
-        }
-    }
-
-    pub(crate) fn is_table(self) -> bool {
-        matches!(self, Self::Csv | Self::Tsv | Self::JsonLines | Self::Docword)
-    }
-}
 
 /// The files below a folder, in the order of their paths.
 pub(crate) struct Listing {

@@ -202,7 +202,8 @@ pub fn docword(data: &[u8]) -> bool {
             return refused(&error, at_fault);
         }
     };
-    let Counts { vocabulary, offsets, features, counts: values, names, .. } = &counts;
+    let Counts { vocabulary, bags, names, .. } = &counts;
+    let (offsets, features, values) = (bags.offsets(), bags.indices(), bags.counts());
     assert!(offsets.len() <= bytes.len() + 1, "memory is bounded by what was read");
     assert_eq!((offsets.first(), offsets.last()), (Some(&0), Some(&features.len())));
     assert!(offsets.is_sorted() && names.len() + 1 == offsets.len());
@@ -272,12 +273,12 @@ pub fn model(data: &[u8]) -> bool {
     for table in &model.tables {
         assert_eq!(table.shape.iter().product::<usize>(), table.data.len());
     }
-    let again = model::to_bytes(&model);
+    let again = model.to_bytes();
     let again = again.ok().map(|bytes| (model::read(bytes.as_slice(), bytes.len() as u64).ok(), bytes));
     let Some((Some(found), bytes)) = again else { panic!("what was read can be written and read again") };
     assert_eq!(found.metadata, model.metadata);
     assert!(model.tables.iter().all(|table| found.table(&table.name) == Some(table)));
-    assert!(model::to_bytes(&found).is_ok_and(|twice| twice == bytes), "equal models give equal bytes");
+    assert!(found.to_bytes().is_ok_and(|twice| twice == bytes), "equal models give equal bytes");
     true
 }
 

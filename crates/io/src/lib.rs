@@ -25,19 +25,25 @@
 //! ```
 //!
 //! # Features
+//! `files` (default): folders, temporary files (for docword files and blocks that are too large for the memory) and files
+//! that are written as a whole. Without it there are neither [`save`] nor `cargo_docs`, and of paths only files are read.
 //! `fuzzing`: the bodies of the fuzz targets. No part of the interface.
 #![forbid(unsafe_code)]
 
 mod alphabet;
+#[cfg(feature = "files")]
 mod atomic;
 mod block_error;
 mod blocks;
+#[cfg(feature = "files")]
 mod cargo_docs;
 mod columns;
+#[cfg(feature = "files")]
 mod doc_comments;
 mod document;
 mod docword;
 mod error;
+#[cfg(feature = "files")]
 mod folder;
 mod format;
 #[cfg(feature = "fuzzing")]
@@ -47,28 +53,34 @@ mod item;
 mod jsonl;
 mod model;
 mod model_error;
+mod name;
 mod options;
 mod read;
 mod runs;
 mod sequences;
 mod source;
 mod table;
+mod write_error;
 
 pub use crate::alphabet::{Alphabet, AlphabetError};
-pub use crate::atomic::{WriteError, check_writable, write_atomically};
+#[cfg(feature = "files")]
+pub use crate::atomic::{check_writable, write_atomically};
 pub use crate::block_error::{BlockError, BlockProblem};
-pub use crate::blocks::{BLOCK_BAGS, BLOCK_ENTRIES, Block, BlockFile, BlockWriter, Scalar};
+pub use crate::blocks::{BLOCK_BAGS, BLOCK_ENTRIES, BlockFile, BlockWriter, Scalar};
+#[cfg(feature = "files")]
 pub use crate::cargo_docs::{cargo_docs, cargo_docs_in};
 pub use crate::columns::Columns;
 pub use crate::document::{Document, truncate_text};
 pub use crate::docword::{Counts, read_docword};
 pub use crate::error::{Problem, ReadError};
-pub use crate::folder::Skipped;
 pub use crate::format::{Format, Table};
 pub use crate::item::Item;
 pub use crate::jsonl::read_json_lines;
-pub use crate::model::{ModelFile, NamedTable, TableData, load, save};
+#[cfg(feature = "files")]
+pub use crate::model::save;
+pub use crate::model::{ModelFile, NamedTable, TableData, load};
 pub use crate::model_error::{ModelError, ModelProblem};
+pub use crate::name::Skipped;
 pub use crate::options::ReadOptions;
 pub use crate::read::{DataSet, Summary, read, visit};
 pub use crate::sequences::{
@@ -76,3 +88,4 @@ pub use crate::sequences::{
 };
 pub use crate::source::Limits;
 pub use crate::table::read_table;
+pub use crate::write_error::WriteError;

@@ -8,6 +8,7 @@ use std::path::Path;
 use safetensors::Dtype;
 use safetensors::tensor::Metadata;
 
+#[cfg(feature = "files")]
 use crate::atomic::write_atomically;
 use crate::model_error::{ModelError, ModelProblem};
 
@@ -122,11 +123,42 @@ impl ModelFile {
     }
 }
 
+impl ModelFile {
+    /// The bytes of the file.
+    ///
+    /// # Errors
+    /// As [`save`](crate::save), but for what the file system may refuse.
+    ///
+    /// ```
+    /// use countgrid_io::{ModelFile, NamedTable, TableData};
+    /// let pi = NamedTable { name: "pi".to_owned(), shape: vec![2], data: TableData::F32(vec![0.25, 0.75]) };
+    /// let model = ModelFile { tables: vec![pi], ..ModelFile::default() };
+    /// assert_eq!(ModelFile::from_bytes(&model.to_bytes()?)?, model);
+    /// # Ok::<(), countgrid_io::ModelError>(())
+    /// ```
+    pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
+        let refuse = |problem| ModelError::new(Path::new("model"), problem);
+        let mut bytes = Vec::new();
+        let written = write(&mut bytes, &header(self).map_err(refuse)?);
+        written.map_err(|error| refuse(ModelProblem::Unreadable(error)))?;
+        Ok(bytes)
+    }
+
+    /// The model in the bytes of a file.
+    ///
+    /// # Errors
+    /// As [`load`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
+        read(bytes, bytes.len() as u64).map_err(|problem| ModelError::new(Path::new("model"), problem))
+    }
+}
+
 /// Writes a model file, as a whole or not at all ([`write_atomically`]).
 ///
 /// # Errors
 /// Two tables of one name, a shape that is not that of its data, a NaN; texts beyond the 100 MB that the format
 /// allows; and what [`write_atomically`] meets. The previous file is then untouched.
+#[cfg(feature = "files")]
 pub fn save(path: impl AsRef<Path>, model: &ModelFile) -> Result<(), ModelError> {
     let path = path.as_ref();
     let file = header(model).map_err(|problem| ModelError::new(path, problem))?;
@@ -194,14 +226,6 @@ fn header(model: &ModelFile) -> Result<(String, Vec<&NamedTable>), ModelProblem>
         return Err(ModelProblem::LongHeader { bytes: header.len() as u64 });
     }
     Ok((header, order))
-}
-
-/// The bytes of a model file.
-#[cfg(feature = "fuzzing")]
-pub(crate) fn to_bytes(model: &ModelFile) -> Result<Vec<u8>, ModelProblem> {
-    let mut bytes = Vec::new();
-    write(&mut bytes, &header(model)?).map_err(ModelProblem::Unreadable)?;
-    Ok(bytes)
 }
 
 fn write(out: &mut dyn Write, (header, order): &(String, Vec<&NamedTable>)) -> io::Result<()> {

@@ -2,8 +2,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::atomic::WriteError;
 use crate::error::excerpt;
+use crate::write_error::WriteError;
 
 /// Why a model file was not read or not written: the file, what is wrong, and the remedy.
 #[derive(Debug)]

@@ -9,9 +9,11 @@ use crate::columns::{Columns, Roles, TEXT, look_like_names};
 use crate::document::Document;
 use crate::docword::{self, Counts};
 use crate::error::{Problem, ReadError};
-use crate::folder::{self, Listing, Name, Skipped};
+#[cfg(feature = "files")]
+use crate::folder::{self, Listing};
 use crate::format::{Format, Table};
 use crate::item::Item;
+use crate::name::{Name, Skipped};
 use crate::options::ReadOptions;
 use crate::source::{Budget, Source};
 use crate::{jsonl, table};
@@ -93,7 +95,8 @@ impl fmt::Display for Summary {
 /// Any file may be compressed by gzip, which is told by its content.
 ///
 /// # Errors
-/// [`ReadError`] names the file, the line, what is wrong and the remedy.
+/// [`ReadError`] names the file, the line, what is wrong and the remedy. Numbers of a table that are negative are no
+/// counts and are refused; [`visit`] hands them over.
 ///
 /// ```
 /// use countgrid_io::{DataSet, ReadOptions, read};
@@ -107,6 +110,8 @@ impl fmt::Display for Summary {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<(DataSet, Summary), ReadError> {
+    let path = path.as_ref();
+    let refuse = |problem| ReadError::new(path, None, problem);
     let (mut documents, mut counts, mut about) = (Vec::new(), None, None);
     let summary = visit(path, options, |item| {
         match item {
@@ -114,10 +119,11 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<(DataSet, S
             Item::Labels(labels) => {
                 documents.iter_mut().zip(labels).for_each(|(document, label)| document.label = label);
             }
-            Item::Vocabulary(vocabulary) => counts = Some(Counts::new(vocabulary)),
+            Item::Vocabulary(vocabulary) => counts = Some(Counts::new(vocabulary).map_err(refuse)?),
             Item::About { id, label } => about = Some((id, label)),
             Item::Bag(bag) => {
-                counts.iter_mut().for_each(|counts: &mut Counts| counts.push(bag, about.take()))
+                let mut counts = counts.iter_mut();
+                counts.try_for_each(|counts: &mut Counts| counts.push(bag, about.take())).map_err(refuse)?;
             }
             Item::OtherColumns(_) | Item::OtherFields(_) => {}
         }
@@ -155,6 +161,12 @@ pub fn visit<E: From<ReadError>>(
     let (path, each) = (path.as_ref(), &mut each);
     let budget = Budget::new(options.limits.total_bytes);
     let about = path.metadata().map_err(|error| ReadError::new(path, None, Problem::Unreadable(error)))?;
+    #[cfg(not(feature = "files"))]
+    if about.is_dir() {
+        let error = std::io::Error::from(std::io::ErrorKind::Unsupported);
+        return Err(ReadError::new(path, None, Problem::Unreadable(error)).into());
+    }
+    #[cfg(feature = "files")]
     if about.is_dir() {
         let mut listing = Listing::read(path)?;
         listing.leave_out(&options.ignore);
@@ -162,18 +174,18 @@ pub fn visit<E: From<ReadError>>(
             Some(Format::Folder) => None,
             _ => listing.sole_table(path)?,
         };
-        match table {
+        return match table {
             Some(table) => visit_file(table, options, &budget, each),
             None => visit_folder(path, listing, options, &budget, each),
-        }
-    } else {
-        visit_file(path, options, &budget, each)
+        };
     }
+    visit_file(path, options, &budget, each)
 }
 
 /// Takes what a data set consists of.
 type Visitor<'a, E> = &'a mut dyn FnMut(Item<'_>) -> Result<(), E>;
 
+#[cfg(feature = "files")]
 fn visit_folder<E: From<ReadError>>(
     path: &Path,
     listing: Listing,

@@ -42,6 +42,16 @@ impl Entry {
     }
 }
 
+#[cfg(feature = "files")]
+fn temporary() -> io::Result<File> {
+    tempfile::tempfile()
+}
+
+#[cfg(not(feature = "files"))]
+fn temporary() -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Takes entries in any order.
 pub(crate) struct Runs {
     limit: usize,
@@ -51,9 +61,10 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// At most so many entries in memory, at least one.
+    /// At most so many entries in memory, at least one; all where there are no temporary files.
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit: limit.max(1), present: Vec::new(), file: None, ends: Vec::new() }
+        let limit = if cfg!(feature = "files") { limit.max(1) } else { usize::MAX };
+        Self { limit, present: Vec::new(), file: None, ends: Vec::new() }
     }
 
     pub(crate) fn push(&mut self, entry: Entry) -> io::Result<()> {
@@ -69,7 +80,7 @@ impl Runs {
         self.present.sort_unstable_by_key(Entry::key);
         let file = match &mut self.file {
             Some(file) => file,
-            None => self.file.insert(BufWriter::new(tempfile::tempfile()?)),
+            None => self.file.insert(BufWriter::new(temporary()?)),
         };
         self.present.iter().try_for_each(|entry| file.write_all(&entry.to_bytes()))?;
         let written = self.ends.last().copied().unwrap_or(0);

@@ -201,6 +201,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
 }
 
 /// A whole text file.
+#[cfg(feature = "files")]
 pub(crate) fn read_text(reader: impl BufRead, file: &Path, limit: usize) -> Result<String, ReadError> {
     let mut bytes = Vec::new();
     let read = reader.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes);

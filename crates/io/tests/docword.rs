@@ -3,6 +3,7 @@
 mod common;
 
 use common::{counts, folder, gzip, refusal};
+use countgrid_counts::{Bags, CsrBuf};
 use countgrid_io::{Counts, ReadOptions, read_docword};
 use proptest::prelude::*;
 
@@ -20,9 +21,7 @@ fn counts_with_the_vocabulary_beside_them() {
     let docword = "4\n3\n5\n3 1 2\n1 3 1\n 1  1 4 \n1 2 0\n3 2 0.5\n\n";
     let expected = Counts {
         vocabulary: ["ant", "bee", "cow"].map(str::to_owned).into(),
-        offsets: vec![0, 2, 2, 4, 4],
-        features: vec![0, 2, 0, 1],
-        counts: vec![4.0, 1.0, 2.0, 0.5],
+        bags: CsrBuf::from_parts(3, vec![0, 2, 2, 4, 4], vec![0, 2, 0, 1], vec![4.0, 1.0, 2.0, 0.5]).unwrap(),
         names: ["1", "2", "3", "4"].map(str::to_owned).into(),
         labels: vec![None; 4],
     };
@@ -48,7 +47,7 @@ fn a_folder_with_counts_and_vocabulary() {
     let folder =
         folder(&[("docword.a.txt", b"1\n3\n1\n1 3 7\n"), ("vocab.a.txt", WORDS), ("README.txt", b"Counts.")]);
     let (found, _) = counts(folder.path());
-    assert_eq!((found.features, found.counts), (vec![2], vec![7.0]));
+    assert!(found.bags.entries(0).eq([(2, 7.0)]));
 }
 
 #[test]
@@ -198,8 +197,8 @@ proptest! {
         let counts = read_docword(docword.as_bytes(), "docword.txt", WORDS, "vocab.txt").unwrap();
         prop_assert_eq!(counts.names.len(), bags.len());
         let mut found = Vec::new();
-        for (bag, row) in counts.offsets.windows(2).enumerate() {
-            found.extend((row[0]..row[1]).map(|i| (bag, counts.features[i], counts.counts[i] as u32)));
+        for bag in 0..counts.bags.len() {
+            found.extend(counts.bags.entries(bag).map(|(word, count)| (bag, word as u32, count as u32)));
         }
         prop_assert_eq!(found, entries);
     }

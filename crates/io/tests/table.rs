@@ -3,7 +3,9 @@
 mod common;
 
 use common::{documents, documents_with, folder, gzip};
-use countgrid_io::{Columns, DataSet, Format, ReadOptions, Table, read, read_table};
+use countgrid_io::{
+    Columns, DataSet, Format, Item, Problem, ReadError, ReadOptions, Table, read, read_table, visit,
+};
 use proptest::prelude::*;
 
 fn texts(bytes: &[u8], table: Table) -> Vec<String> {
@@ -176,13 +178,13 @@ fn json_values_of_every_kind() {
 fn a_table_of_numbers_is_counts() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("genes.csv");
-    std::fs::write(&path, "class,id,g1,note,g2,g3\ntumor,a,1.5,x,0,-2\nnormal,b,0,7,1e3,4\n").unwrap();
+    std::fs::write(&path, "class,id,g1,note,g2,g3\ntumor,a,1.5,x,0,2\nnormal,b,0,7,1e3,4\n").unwrap();
     let (data, summary) = read(&path, &ReadOptions::default()).unwrap();
     let DataSet::Counts(counts) = data else { panic!("counts") };
     assert_eq!(counts.vocabulary, ["g1", "g2", "g3"]); // `note` does not begin with a number
-    assert_eq!(counts.offsets, [0, 2, 4]);
-    assert_eq!(counts.features, [0, 2, 1, 2]);
-    assert_eq!(counts.counts, [1.5, -2.0, 1000.0, 4.0]);
+    assert_eq!(counts.bags.offsets(), [0, 2, 4]);
+    assert_eq!(counts.bags.indices(), [0, 2, 1, 2]);
+    assert_eq!(counts.bags.counts(), [1.5, 2.0, 1000.0, 4.0]);
     assert_eq!(counts.names, ["a", "b"]);
     assert_eq!(counts.labels, [Some("tumor".to_owned()), Some("normal".to_owned())]);
     assert_eq!((summary.documents, summary.labels), (2, 2));
@@ -190,6 +192,18 @@ fn a_table_of_numbers_is_counts() {
         summary.to_string().ends_with("columns: label `class`, id `id`, counts `3 of numbers`"),
         "{summary}"
     );
+    // Negative numbers are no counts; they are handed over to who knows what to do with them.
+    std::fs::write(&path, "g1,g2\n1.5,0\n0,-2\n").unwrap();
+    let refused = read(&path, &ReadOptions::default()).unwrap_err();
+    assert!(matches!(refused.problem(), Problem::Count { found } if found == "-2"), "{refused}");
+    let mut bags = Vec::new();
+    let visited = visit(&path, &ReadOptions::default(), |item| {
+        if let Item::Bag(bag) = item {
+            bags.push(bag.to_vec());
+        }
+        Ok::<_, ReadError>(())
+    });
+    assert_eq!((visited.unwrap().documents, bags), (2, vec![vec![(0, 1.5)], vec![(1, -2.0)]]));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use countgrid_counts::CsrBuf;
 use countgrid_io::{DataSet, Item, ReadError, ReadOptions, read, visit};
 
 /// Puts together again what comes in pieces.
@@ -17,14 +18,14 @@ fn visited(path: &Path) -> Result<DataSet, ReadError> {
             }
             Item::Vocabulary(words) => {
                 assert!(counts.is_none(), "one vocabulary, before the bags");
-                counts =
-                    Some(countgrid_io::Counts { vocabulary: words, offsets: vec![0], ..Default::default() });
+                let bags = CsrBuf::new(words.len()).unwrap();
+                let (names, labels) = (Vec::new(), Vec::new());
+                counts = Some(countgrid_io::Counts { vocabulary: words, bags, names, labels });
             }
             Item::Bag(bag) => {
                 let counts = counts.as_mut().unwrap();
-                counts.features.extend(bag.iter().map(|entry| entry.0));
-                counts.counts.extend(bag.iter().map(|entry| entry.1));
-                counts.offsets.push(counts.features.len());
+                let bag = bag.iter().map(|&(word, count)| (word as usize, count));
+                counts.bags.push_bag(bag).unwrap();
                 bags += 1;
                 counts.names.push(bags.to_string());
                 counts.labels.push(None);
