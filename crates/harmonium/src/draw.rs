@@ -44,6 +44,33 @@ impl<R: Rng> Draws<R> {
         Self { rng, spare: None }
     }
 
+    /// Goes on where others were: with their generator and the normal number that they had left ([`Draws::spare`]).
+    ///
+    /// ```
+    /// use countgrid_harmonium::{Draws, Noise};
+    /// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+    /// let mut draws = Draws::new(ChaCha8Rng::seed_from_u64(1));
+    /// let _first: f64 = draws.normal();
+    /// let mut resumed = Draws::resume(draws.generator().clone(), draws.spare());
+    /// for _ in 0..3 {
+    ///     let (own, other): (f64, f64) = (draws.normal(), resumed.normal());
+    ///     assert_eq!(own, other);
+    /// }
+    /// ```
+    pub fn resume(rng: R, spare: Option<f64>) -> Self {
+        Self { rng, spare }
+    }
+
+    /// The generator.
+    pub fn generator(&self) -> &R {
+        &self.rng
+    }
+
+    /// The second normal number of a pair, if it was not drawn yet.
+    pub fn spare(&self) -> Option<f64> {
+        self.spare
+    }
+
     fn unit(&mut self) -> f64 {
         (self.rng.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }

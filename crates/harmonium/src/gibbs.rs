@@ -57,6 +57,44 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Chains<T, S> {
         Ok(chains)
     }
 
+    /// Chains at states that others had ([`Chains::states`]), of a model of the same kind.
+    ///
+    /// ```
+    /// use countgrid_harmonium::{Chains, Draws, Harmonium, HarmoniumError, Shape};
+    /// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+    /// let mut draws = Draws::new(ChaCha8Rng::seed_from_u64(1));
+    /// let model = Harmonium::<f64, _>::allocate(Shape::words(3, 2)?, 1, 0.1, &mut draws)?;
+    /// let chains = Chains::at_states(&model, vec![1.0, 0.0, 1.0, 0.0, 0.0, 1.0])?;
+    /// assert_eq!((chains.count(), chains.state(1).0), (2, &[0.0, 0.0, 1.0][..]));
+    /// let twice = Chains::at_states(&model, vec![1.0, 2.0, 0.0]).map(|_| ());
+    /// assert_eq!(twice, Err(HarmoniumError::Count { document: 0, word: 1 }));
+    /// # Ok::<(), HarmoniumError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`HarmoniumError::Length`] unless there is a whole number of them, [`HarmoniumError::Nothing`] for none;
+    /// [`HarmoniumError::Count`] for words that the model cannot produce, of chain `document`;
+    /// [`HarmoniumError::NotFinite`] for features.
+    pub fn at_states<M: AsRef<[T]>>(model: &Harmonium<T, M>, states: S) -> Result<Self, HarmoniumError> {
+        let shape = *model.shape();
+        let (len, found) = (shape.state_len(), states.as_ref().len());
+        same_length("chains", found / len * len, found)?;
+        if found == 0 {
+            return Err(HarmoniumError::Nothing { what: "chains" });
+        }
+        let can_be = model.possible_counts();
+        for (document, state) in states.as_ref().chunks_exact(len).enumerate() {
+            let (x, z) = state.split_at(shape.word_count());
+            if let Some(word) = x.iter().enumerate().position(|(word, &x)| !can_be(word, x)) {
+                return Err(HarmoniumError::Count { document, word });
+            }
+            if let Some(at) = z.iter().position(|z| !z.is_finite()) {
+                return Err(HarmoniumError::NotFinite { table: "features", index: document * z.len() + at });
+            }
+        }
+        Ok(Self { shape, states, scalar: PhantomData })
+    }
+
     /// Moves every chain by `steps` full Gibbs steps, topics and then words and features.
     ///
     /// For groups of [`Real::LANES`] chains at a time numbers are drawn in this order: topics chain by chain; then

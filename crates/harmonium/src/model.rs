@@ -180,15 +180,22 @@ impl<T: Real, S: AsRef<[T]>> Harmonium<T, S> {
     }
 
     fn check_counts<B: Bags>(&self, bags: &B, document: usize) -> Result<(), HarmoniumError> {
-        let (sizes, poisson) = (self.parts().sizes, self.is_rate_adapting());
+        let can_be = self.possible_counts();
         for (word, count) in bags.entries(document) {
-            let count = count.to_real::<T>();
-            let within = poisson || sizes.get(word).is_some_and(|&n| count <= n);
-            if !(within && count.is_finite() && count % T::one() == T::zero()) {
+            if !can_be(word, count.to_real()) {
                 return Err(HarmoniumError::Count { document, word });
             }
         }
         Ok(())
+    }
+
+    /// Whether the model can produce so many of a word.
+    pub(crate) fn possible_counts(&self) -> impl Fn(usize, T) -> bool + '_ {
+        let (sizes, poisson) = (self.parts().sizes, self.is_rate_adapting());
+        move |word, count| {
+            let within = poisson || sizes.get(word).is_some_and(|&n| count <= n);
+            within && count.is_finite() && count >= T::zero() && count % T::one() == T::zero()
+        }
     }
 
     fn check_document<B: Bags>(
