@@ -2,7 +2,10 @@
 
 use countgrid_io::{ModelFile, TableData};
 
-use crate::{EstimatorError, FittedGrid, FittedHmm, FittedLda, ModelInfo, model_file::kind_of};
+use crate::{
+    EstimatorError, FittedGrid, FittedHarmonium, FittedHmm, FittedLda, FittedTopographic, ModelInfo,
+    model_file::kind_of,
+};
 
 /// A model as a file has it.
 ///
@@ -23,6 +26,14 @@ pub enum AnyModel {
     Lda(Box<FittedLda>),
     /// A hidden Markov model.
     Hmm(Box<FittedHmm>),
+    /// A topographic map in single precision.
+    TopographicF32(Box<FittedTopographic<f32>>),
+    /// The same in double precision.
+    TopographicF64(Box<FittedTopographic<f64>>),
+    /// A harmonium in single precision.
+    HarmoniumF32(Box<FittedHarmonium<f32>>),
+    /// The same in double precision.
+    HarmoniumF64(Box<FittedHarmonium<f64>>),
 }
 
 impl AnyModel {
@@ -31,13 +42,22 @@ impl AnyModel {
     /// # Errors
     /// [`EstimatorError::Model`] for a file of an unknown kind, or that is not as one of its kind is written.
     pub fn from_file(file: ModelFile) -> Result<Self, EstimatorError> {
+        let is_double = |table: &str| matches!(file.table(table).map(|it| &it.data), Some(TableData::F64(_)));
         Ok(match kind_of(&file)? {
             kind if kind == FittedLda::KIND => Self::Lda(Box::new(FittedLda::from_file(file)?)),
             kind if kind == FittedHmm::KIND => Self::Hmm(Box::new(FittedHmm::from_file(file)?)),
+            kind if kind == FittedTopographic::<f32>::KIND => match is_double("weights") {
+                true => Self::TopographicF64(Box::new(FittedTopographic::from_file(file)?)),
+                false => Self::TopographicF32(Box::new(FittedTopographic::from_file(file)?)),
+            },
+            kind if kind == FittedHarmonium::<f32>::KIND => match is_double("w") {
+                true => Self::HarmoniumF64(Box::new(FittedHarmonium::from_file(file)?)),
+                false => Self::HarmoniumF32(Box::new(FittedHarmonium::from_file(file)?)),
+            },
             // Of another kind, it says so.
-            _ => match file.table("pi").map(|pi| &pi.data) {
-                Some(TableData::F64(_)) => Self::GridF64(Box::new(FittedGrid::from_file(file)?)),
-                _ => Self::GridF32(Box::new(FittedGrid::from_file(file)?)),
+            _ => match is_double("pi") {
+                true => Self::GridF64(Box::new(FittedGrid::from_file(file)?)),
+                false => Self::GridF32(Box::new(FittedGrid::from_file(file)?)),
             },
         })
     }
@@ -58,6 +78,10 @@ impl AnyModel {
             Self::GridF64(model) => model.to_file(),
             Self::Lda(model) => model.to_file(),
             Self::Hmm(model) => model.to_file(),
+            Self::TopographicF32(model) => model.to_file(),
+            Self::TopographicF64(model) => model.to_file(),
+            Self::HarmoniumF32(model) => model.to_file(),
+            Self::HarmoniumF64(model) => model.to_file(),
         }
     }
 
@@ -67,6 +91,8 @@ impl AnyModel {
             Self::GridF32(_) | Self::GridF64(_) => FittedGrid::<f32>::KIND,
             Self::Lda(_) => FittedLda::KIND,
             Self::Hmm(_) => FittedHmm::KIND,
+            Self::TopographicF32(_) | Self::TopographicF64(_) => FittedTopographic::<f32>::KIND,
+            Self::HarmoniumF32(_) | Self::HarmoniumF64(_) => FittedHarmonium::<f32>::KIND,
         }
     }
 
@@ -77,6 +103,10 @@ impl AnyModel {
             Self::GridF64(model) => &model.info,
             Self::Lda(model) => &model.info,
             Self::Hmm(model) => &model.info,
+            Self::TopographicF32(model) => &model.info,
+            Self::TopographicF64(model) => &model.info,
+            Self::HarmoniumF32(model) => &model.info,
+            Self::HarmoniumF64(model) => &model.info,
         }
     }
 }

@@ -1,15 +1,21 @@
 use std::{convert::Infallible, error::Error, fmt};
 
+use countgrid_classify::ClassifyError;
 use countgrid_corpus::{CorpusError, memory::format_bytes};
 use countgrid_em::{FitError, OptionError, TablesError};
 use countgrid_grid::GridError;
+use countgrid_gtm::GtmError;
+use countgrid_harmonium::HarmoniumError;
 use countgrid_hmm::HmmError;
 use countgrid_io::ModelError;
 use countgrid_lda::LdaError;
 use countgrid_scores::FeatureError;
 use countgrid_torus::ShapeError;
 
-use crate::{CheckpointError, FeatureKind, ModelFileError, layout::format_sides};
+use crate::{
+    CheckpointError, FeatureError, FeatureKind, HarmoniumOptionError, ModelFileError, TopographicOptionError,
+    layout::format_sides,
+};
 
 /// Why a model was not fitted, loaded or used.
 ///
@@ -33,6 +39,18 @@ pub enum EstimatorError {
     Lda(LdaError),
     /// The same of a hidden Markov model.
     Hmm(HmmError),
+    /// The same of a topographic map.
+    Gtm(GtmError),
+    /// The same of a harmonium.
+    Harmonium(HarmoniumError),
+    /// Options of a topographic map were refused.
+    Topographic(TopographicOptionError),
+    /// Options of a harmonium were refused.
+    HarmoniumOption(HarmoniumOptionError),
+    /// Features of a dual wing could not be read, or do not go with the documents.
+    Features(FeatureError),
+    /// Labels could not be compared.
+    Classify(ClassifyError),
     /// The iterations came to no end: a free energy is not finite.
     Fit(FitError<Infallible>),
     /// A model file could not be read or written.
@@ -65,6 +83,8 @@ pub enum EstimatorError {
     NoFeatures { kind: FeatureKind },
     /// Features that a model does not give for a datum; says why.
     Gradient { problem: String },
+    /// No document to fit to.
+    NoDocuments,
     /// A training that has failed before.
     Failed,
 }
@@ -77,6 +97,12 @@ impl fmt::Display for EstimatorError {
             Self::Grid(error) => error.fmt(f),
             Self::Lda(error) => error.fmt(f),
             Self::Hmm(error) => error.fmt(f),
+            Self::Gtm(error) => error.fmt(f),
+            Self::Harmonium(error) => error.fmt(f),
+            Self::Topographic(error) => error.fmt(f),
+            Self::HarmoniumOption(error) => error.fmt(f),
+            Self::Features(error) => error.fmt(f),
+            Self::Classify(error) => error.fmt(f),
             Self::Fit(error) => error.fmt(f),
             Self::File(error) => error.fmt(f),
             Self::Model(error) => error.fmt(f),
@@ -128,6 +154,7 @@ impl fmt::Display for EstimatorError {
             ),
             Self::NoFeatures { kind } => write!(f, "the model has no features {kind:?}"),
             Self::Gradient { problem } => f.write_str(problem),
+            Self::NoDocuments => f.write_str("there is no document to learn from"),
             Self::Failed => f.write_str("the training has failed before"),
         }
     }
@@ -139,6 +166,7 @@ impl Error for EstimatorError {
         match self {
             Self::Corpus(error) => error.source(),
             Self::File(error) => error.source(),
+            Self::Features(error) => error.source(),
             _ => None,
         }
     }
@@ -167,7 +195,9 @@ macro_rules! from {
     )*};
 }
 from! {
-    Corpus(CorpusError) Option(OptionError) Grid(GridError) Lda(LdaError) Hmm(HmmError) File(ModelError)
+    Corpus(CorpusError) Option(OptionError) Grid(GridError) Lda(LdaError) Hmm(HmmError) Gtm(GtmError)
+    Harmonium(HarmoniumError) Topographic(TopographicOptionError) HarmoniumOption(HarmoniumOptionError)
+    Features(FeatureError) Classify(ClassifyError) File(ModelError)
     Model(ModelFileError) Checkpoint(CheckpointError)
 }
 

@@ -19,6 +19,7 @@ mod estimator;
 mod features;
 mod firmware;
 mod grid;
+mod harmonium;
 mod hmm;
 mod layout;
 mod lda;
@@ -26,6 +27,7 @@ mod model_file;
 mod progress;
 mod record;
 mod schedule;
+mod topographic;
 mod training;
 mod words;
 
@@ -41,6 +43,12 @@ pub use crate::{
         CircularMean, FittedGrid, GridInference, GridLabels, GridLearner, GridOptions, GridParameters,
         GridPlacement, GridPlan, GridPosition, GridSchedule, GridStart, GridTraining,
     },
+    harmonium::{
+        CouplingPrior, FeatureError, FeatureTable, FeatureValues, FittedHarmonium, HarmoniumData,
+        HarmoniumKind, HarmoniumMethod, HarmoniumOptionError, HarmoniumOptions, HarmoniumParameters,
+        HarmoniumPlan, HarmoniumSummary, HarmoniumTraining, Mixing, PriorSummary, Standardizer, TopicWords,
+        TraceRecord, mixing,
+    },
     hmm::{FittedHmm, HmmLearner, HmmOptions, HmmParameters, HmmPlan, HmmTraining},
     layout::{AXES, GridLayout, format_sides},
     lda::{FittedLda, LdaLearner, LdaOptions, LdaParameters, LdaPlan, LdaTraining},
@@ -48,6 +56,11 @@ pub use crate::{
     progress::{FitSummary, Phase, Progress, end_reason},
     record::{CHECKPOINT_KIND, CheckpointError},
     schedule::{InitialPhase, Schedule, Stage},
+    topographic::{
+        BasisKind, CellFrame, Exposure, FittedTopographic, LabelSeparation, LatentKind, LatentSpace,
+        SEPARATION_DOCUMENTS, Separation, TopographicLearner, TopographicOptionError, TopographicOptions,
+        TopographicParameters, TopographicPlace, TopographicPlan, TopographicTraining,
+    },
     training::Training,
     words::{TopWord, WordUse},
 };

@@ -1,0 +1,125 @@
+use countgrid_corpus::{Blocks, CorpusError};
+use countgrid_counts::{Bags, CsrBuf};
+use countgrid_harmonium::{Draws, Noise};
+use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+
+use super::{FeatureError, FeatureValues, HarmoniumKind, HarmoniumPlan, Standardizer};
+use crate::{DataDigest, EstimatorError, Stored};
+
+/// Documents as a harmonium can have them.
+#[derive(Clone, Debug)]
+pub struct HarmoniumData<T> {
+    pub(super) bags: CsrBuf<T>,
+    pub(super) features: Vec<T>, // [document][feature], standardised; none for a single wing
+    pub(super) standardizer: Option<Standardizer>, // of a dual wing
+}
+
+impl<T: Stored> HarmoniumData<T> {
+    /// Counts as the words of the model can have them, no more than there are trials unless they are Poisson; and for a
+    /// dual wing features, which are standardised.
+    ///
+    /// # Errors
+    /// [`EstimatorError::Features`] for a dual wing without features, features for another model, a feature that is the
+    /// same everywhere; blocks that cannot be read.
+    pub fn new(
+        plan: &HarmoniumPlan,
+        bags: &Blocks<T>,
+        features: Option<&FeatureValues>,
+    ) -> Result<Self, EstimatorError> {
+        let kind = plan.options.kind;
+        let bags = counts_for(kind, plan.options.trials, bags)?;
+        let (standardizer, features) = match (kind, features) {
+            (HarmoniumKind::DualWing, Some(features)) => {
+                let standardizer = Standardizer::fit(features)?;
+                let values = standardizer.apply(features)?;
+                (Some(standardizer), features_of(&values, bags.len())?)
+            }
+            (HarmoniumKind::DualWing, None) => return Err(FeatureError::Missing.into()),
+            (kind, Some(_)) => return Err(FeatureError::NoFeatureWing { kind }.into()),
+            (_, None) => (None, Vec::new()),
+        };
+        Ok(Self { bags, features, standardizer })
+    }
+
+    /// Number of documents.
+    pub fn len(&self) -> usize {
+        self.bags.len()
+    }
+
+    /// Whether there is no document at all.
+    pub fn is_empty(&self) -> bool {
+        self.bags.is_empty()
+    }
+
+    /// Mean and standard deviation of each feature of a dual wing.
+    pub fn standardizer(&self) -> Option<&Standardizer> {
+        self.standardizer.as_ref()
+    }
+
+    /// Features of a document.
+    pub(super) fn columns(&self) -> usize {
+        self.standardizer.as_ref().map_or(0, |standardizer| standardizer.names().len())
+    }
+
+    /// All documents in a random order, so many at a time.
+    pub(super) fn batches(&self, size: usize, seed: u64) -> Result<Vec<Self>, EstimatorError> {
+        let mut order: Vec<usize> = (0..self.bags.len()).collect();
+        let mut draws = Draws::new(ChaCha8Rng::seed_from_u64(seed));
+        for last in (1..order.len()).rev() {
+            let u: f64 = draws.uniform();
+            order.swap(last, (u * (last + 1) as f64) as usize);
+        }
+        let columns = self.columns();
+        let batch = |documents: &[usize]| {
+            let mut bags = CsrBuf::new(Bags::features(&self.bags)).map_err(CorpusError::from)?;
+            let mut features = Vec::with_capacity(documents.len() * columns);
+            for &document in documents {
+                bags.push_bag(self.bags.entries(document)).map_err(CorpusError::from)?;
+                let own = self.features.get(document * columns..(document + 1) * columns);
+                features.extend_from_slice(own.unwrap_or_default());
+            }
+            Ok(Self { bags, features, standardizer: None })
+        };
+        order.chunks(size.max(1)).map(batch).collect()
+    }
+
+    /// What a checkpoint knows the data by.
+    pub(super) fn digest(&self) -> DataDigest {
+        let mut digest = DataDigest::new(Bags::features(&self.bags));
+        let columns = self.columns();
+        for document in 0..self.bags.len() {
+            let entries = self.bags.entries(document);
+            let words = entries.flat_map(|(word, count)| [word as u64, bits(count)]);
+            let own = self.features.get(document * columns..(document + 1) * columns);
+            digest.add(words.chain(own.unwrap_or_default().iter().map(|&z| bits(z))));
+        }
+        digest
+    }
+}
+
+fn bits<T: Stored>(x: T) -> u64 {
+    countgrid_math::Real::to_f64(x).to_bits()
+}
+
+/// Counts as the words of a harmonium can have them: no more than there are trials, unless they are Poisson.
+pub(super) fn counts_for<T: Stored>(
+    kind: HarmoniumKind,
+    trials: u32,
+    bags: &Blocks<T>,
+) -> Result<CsrBuf<T>, CorpusError> {
+    let poisson = kind == HarmoniumKind::RateAdapting;
+    let most = if poisson { T::infinity() } else { T::from_f64(f64::from(trials)) };
+    let presence = !poisson && trials == 1;
+    bags.gather(|count| if presence { T::one() } else { count.min(most) })
+}
+
+/// Features of so many documents in the model's precision.
+pub(super) fn features_of<T: Stored>(
+    values: &FeatureValues,
+    documents: usize,
+) -> Result<Vec<T>, FeatureError> {
+    if values.rows() != documents {
+        return Err(FeatureError::Rows { rows: values.rows(), documents });
+    }
+    Ok(values.values.iter().map(|&x| T::from_f64(x)).collect())
+}

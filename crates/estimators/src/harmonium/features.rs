@@ -1,0 +1,357 @@
+//! The numeric features of a dual wing: read, matched with documents, standardised.
+
+use std::{collections::HashMap, error::Error, fmt, io, path::Path};
+
+use super::HarmoniumKind;
+
+/// Why features were refused.
+#[derive(Debug)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "field names say what they hold")]
+pub enum FeatureError {
+    /// A table that cannot be read.
+    Table { source: String, error: csv::Error },
+    /// A column that the table does not have; it has those of `header`.
+    NoColumn { source: String, name: String, header: Vec<String> },
+    /// A table without a column but that of ids.
+    NoFeatures { source: String },
+    /// A field that is no finite number.
+    NotANumber { source: String, line: u64, column: String, field: String },
+    /// Two rows of one document.
+    DuplicateId { source: String, line: u64, id: String },
+    /// A table without ids that has fewer or more rows than there are documents.
+    RowsWithoutIds { source: String, rows: usize, documents: usize },
+    /// A document without a row.
+    NoRow { source: String, id: String },
+    /// A feature that is the same everywhere, or whose variance is beyond all numbers.
+    Deviation { name: String, deviation: f64 },
+    /// A dual wing without features.
+    Missing,
+    /// Features for a model that has none.
+    NoFeatureWing { kind: HarmoniumKind },
+    /// Other features than those of the model.
+    Names { expected: Vec<String>, found: Vec<String> },
+    /// Fewer or more rows of features than documents.
+    Rows { rows: usize, documents: usize },
+}
+
+impl fmt::Display for FeatureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Table { source, error } => write!(f, "{source}: {error}"),
+            Self::NoColumn { source, name, .. } => write!(f, "{source}: no column `{name}`"),
+            Self::NoFeatures { source } => write!(f, "{source}: no column is a feature"),
+            Self::NotANumber { source, line, column, field } => {
+                write!(f, "{source}, line {line}, column `{column}`: `{field}` is no number")
+            }
+            Self::DuplicateId { source, line, id } => {
+                write!(f, "{source}, line {line}: the id `{id}` is there twice")
+            }
+            Self::RowsWithoutIds { source, rows, documents } => {
+                write!(f, "{source}: {rows} rows for {documents} documents, and no column of ids")
+            }
+            Self::NoRow { source, id } => write!(f, "{source}: no row for the document `{id}`"),
+            Self::Deviation { name, deviation } => {
+                write!(f, "the feature `{name}` has the standard deviation {deviation}")
+            }
+            Self::Missing => f.write_str("a dual wing has words and features, and no features were given"),
+            Self::NoFeatureWing { kind } => {
+                write!(f, "features are for dual wings, and the model `{}` has one wing", kind.name())
+            }
+            Self::Names { expected, found } => {
+                write!(f, "the features are {}, those of the model {}", found.join(", "), expected.join(", "))
+            }
+            Self::Rows { rows, documents } => write!(f, "{rows} rows of features for {documents} documents"),
+        }
+    }
+}
+
+impl Error for FeatureError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        // `Display` shows the error of the table itself.
+        if let Self::Table { error, .. } = self { error.source() } else { None }
+    }
+}
+
+/// Numbers of documents: features by name, `[document][feature]`.
+///
+/// ```
+/// use countgrid_estimators::FeatureValues;
+/// let values = FeatureValues { names: vec!["size".into(), "hue".into()], values: vec![1.0, 0.5, 2.0, 0.25] };
+/// assert_eq!(values.rows(), 2);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FeatureValues {
+    /// The features.
+    pub names: Vec<String>,
+    /// Their values, `[document][feature]`.
+    pub values: Vec<f64>,
+}
+
+impl FeatureValues {
+    /// Number of documents.
+    pub fn rows(&self) -> usize {
+        self.values.len() / self.names.len().max(1)
+    }
+}
+
+/// A table of features: a row for each document, found by its id if the table has a column of ids.
+///
+/// ```
+/// use countgrid_estimators::FeatureTable;
+/// let table = "size,id,remark\n1.5,b,none\n2.5,a,some\n".as_bytes();
+/// let table = FeatureTable::from_reader(table, "sizes.csv", b',', &["size".to_owned()], None)?;
+/// assert_eq!(table.for_documents(["a", "b"])?.values, [2.5, 1.5]);
+/// # Ok::<(), countgrid_estimators::FeatureError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct FeatureTable {
+    source: String,
+    names: Vec<String>,
+    rows: Vec<Vec<f64>>,                    // as many numbers as names
+    row_of: Option<HashMap<String, usize>>, // if there is a column of ids
+}
+
+impl FeatureTable {
+    /// Reads the columns that are named, or if none is all but that of ids, of a CSV or (`.tsv`) TSV file with a header.
+    /// Ids are in the column `id`, if there is one, unless another is named.
+    ///
+    /// # Errors
+    /// [`FeatureError`] for a file that cannot be read, a column that is not there, a field that is no finite number, an
+    /// id that is there twice.
+    pub fn read(
+        path: impl AsRef<Path>,
+        columns: &[String],
+        id_column: Option<&str>,
+    ) -> Result<Self, FeatureError> {
+        let path = path.as_ref();
+        let tabs = path.extension().is_some_and(|extension| extension == "tsv");
+        let name = path.display().to_string();
+        let file = std::fs::File::open(path)
+            .map_err(|error| FeatureError::Table { source: name.clone(), error: error.into() })?;
+        Self::from_reader(file, &name, if tabs { b'\t' } else { b',' }, columns, id_column)
+    }
+
+    /// As [`FeatureTable::read`], from any reader; `source` is what errors call it.
+    ///
+    /// # Errors
+    /// Those of [`FeatureTable::read`].
+    pub fn from_reader(
+        reader: impl io::Read,
+        source: &str,
+        delimiter: u8,
+        columns: &[String],
+        id_column: Option<&str>,
+    ) -> Result<Self, FeatureError> {
+        let source = source.to_owned();
+        let broken = |error| FeatureError::Table { source: source.clone(), error };
+        let mut table = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(reader);
+        let header: Vec<String> = table.headers().map_err(broken)?.iter().map(str::to_owned).collect();
+        let find = |name: &str| header.iter().position(|column| column == name);
+        let missing = |name: &str| FeatureError::NoColumn {
+            source: source.clone(),
+            name: name.to_owned(),
+            header: header.clone(),
+        };
+        let id = match id_column {
+            Some(name) => Some(find(name).ok_or_else(|| missing(name))?),
+            None => find("id"),
+        };
+        let chosen: Vec<usize> = match columns.is_empty() {
+            true => (0..header.len()).filter(|&column| Some(column) != id).collect(),
+            false => {
+                let found = columns.iter().map(|name| find(name).ok_or_else(|| missing(name)));
+                found.collect::<Result<_, _>>()?
+            }
+        };
+        if chosen.is_empty() {
+            return Err(FeatureError::NoFeatures { source });
+        }
+        let name = |column: usize| header.get(column).cloned().unwrap_or_default();
+        let mut rows: Vec<Vec<f64>> = Vec::new();
+        let mut row_of: HashMap<String, usize> = HashMap::new();
+        for record in table.records() {
+            let record = record.map_err(broken)?;
+            let line = record.position().map_or(0, csv::Position::line);
+            let number = |&column: &usize| {
+                let field = record.get(column).unwrap_or_default();
+                field.trim().parse::<f64>().ok().filter(|x| x.is_finite()).ok_or_else(|| {
+                    FeatureError::NotANumber {
+                        source: source.clone(),
+                        line,
+                        column: name(column),
+                        field: field.to_owned(),
+                    }
+                })
+            };
+            rows.push(chosen.iter().map(number).collect::<Result<_, _>>()?);
+            if let Some(key) = id.and_then(|id| record.get(id))
+                && row_of.insert(key.to_owned(), rows.len() - 1).is_some()
+            {
+                return Err(FeatureError::DuplicateId { source, line, id: key.to_owned() });
+            }
+        }
+        let names = chosen.iter().map(|&column| name(column)).collect();
+        Ok(Self { source, names, rows, row_of: id.map(|_| row_of) })
+    }
+
+    /// The features.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The values of documents with these ids, in their order; of a table without ids its rows, as many as documents.
+    ///
+    /// # Errors
+    /// [`FeatureError::RowsWithoutIds`], [`FeatureError::NoRow`].
+    pub fn for_documents<I: AsRef<str>>(
+        &self,
+        ids: impl IntoIterator<Item = I, IntoIter: ExactSizeIterator>,
+    ) -> Result<FeatureValues, FeatureError> {
+        let ids = ids.into_iter();
+        let (documents, source) = (ids.len(), || self.source.clone());
+        if self.row_of.is_none() && self.rows.len() != documents {
+            return Err(FeatureError::RowsWithoutIds { source: source(), rows: self.rows.len(), documents });
+        }
+        let mut values = Vec::with_capacity(documents.saturating_mul(self.names.len()));
+        for (place, id) in ids.enumerate() {
+            let id = id.as_ref();
+            let row = match &self.row_of {
+                Some(row_of) => row_of.get(id).copied(),
+                None => Some(place),
+            };
+            let row = row.and_then(|row| self.rows.get(row));
+            values.extend(row.ok_or_else(|| FeatureError::NoRow { source: source(), id: id.to_owned() })?);
+        }
+        Ok(FeatureValues { names: self.names.clone(), values })
+    }
+}
+
+/// Mean and standard deviation of each feature.
+///
+/// ```
+/// use countgrid_estimators::{FeatureValues, Standardizer};
+/// let values = FeatureValues { names: vec!["size".into()], values: vec![1.0, 3.0] };
+/// let standardizer = Standardizer::fit(&values)?;
+/// assert_eq!(standardizer.apply(&values)?.values, [-1.0, 1.0]);
+/// # Ok::<(), countgrid_estimators::FeatureError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standardizer {
+    names: Vec<String>,
+    means: Vec<f64>,      // finite
+    deviations: Vec<f64>, // finite, above 0
+}
+
+impl Standardizer {
+    /// From means and deviations that were found before.
+    ///
+    /// # Errors
+    /// [`FeatureError::Deviation`] for one that is not finite and above 0 or a mean that is not finite;
+    /// [`FeatureError::Rows`] unless there is one of each for each name.
+    pub fn new(names: Vec<String>, means: Vec<f64>, deviations: Vec<f64>) -> Result<Self, FeatureError> {
+        for found in [means.len(), deviations.len()] {
+            if found != names.len() {
+                return Err(FeatureError::Rows { rows: found, documents: names.len() });
+            }
+        }
+        for ((name, &mean), &deviation) in names.iter().zip(&means).zip(&deviations) {
+            if !(deviation > 0.0 && deviation.is_finite() && mean.is_finite()) {
+                return Err(FeatureError::Deviation { name: name.clone(), deviation });
+            }
+        }
+        Ok(Self { names, means, deviations })
+    }
+
+    /// That of values.
+    ///
+    /// # Errors
+    /// [`FeatureError::Deviation`] for a feature that is the same everywhere.
+    pub fn fit(features: &FeatureValues) -> Result<Self, FeatureError> {
+        let FeatureValues { names, values } = features;
+        let (columns, rows) = (names.len(), features.rows() as f64);
+        let column = |c: usize| values.iter().skip(c).step_by(columns.max(1));
+        let means: Vec<_> = (0..columns).map(|c| column(c).sum::<f64>() / rows).collect();
+        let spread = |(c, mean): (usize, &f64)| {
+            (column(c).map(|x| (x - mean) * (x - mean)).sum::<f64>() / rows).sqrt()
+        };
+        let deviations: Vec<_> = means.iter().enumerate().map(spread).collect();
+        Self::new(names.clone(), means, deviations)
+    }
+
+    /// Values less their mean, in standard deviations.
+    ///
+    /// # Errors
+    /// [`FeatureError::Names`] for other features.
+    pub fn apply(&self, features: &FeatureValues) -> Result<FeatureValues, FeatureError> {
+        if features.names != self.names {
+            let (expected, found) = (self.names.clone(), features.names.clone());
+            return Err(FeatureError::Names { expected, found });
+        }
+        let mut features = features.clone();
+        for row in features.values.chunks_exact_mut(self.names.len().max(1)) {
+            for ((x, mean), deviation) in row.iter_mut().zip(&self.means).zip(&self.deviations) {
+                *x = (*x - mean) / deviation;
+            }
+        }
+        Ok(features)
+    }
+
+    /// The features.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Their means.
+    pub fn means(&self) -> &[f64] {
+        &self.means
+    }
+
+    /// Their standard deviations, finite and above 0.
+    pub fn deviations(&self) -> &[f64] {
+        &self.deviations
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn standard_features_have_mean_0_and_variance_1() {
+        let names = vec!["a".into(), "b".into()];
+        let values = FeatureValues { names, values: vec![1.0, -2.0, 3.0, 4.0, 5.0, 10.0] };
+        let values = Standardizer::fit(&values).unwrap().apply(&values).unwrap().values;
+        for c in 0..2 {
+            let own: Vec<f64> = values.iter().skip(c).step_by(2).copied().collect();
+            // Sums of three numbers up to 2: rounding stays below 1e-14.
+            assert!(own.iter().sum::<f64>().abs() < 1e-14);
+            assert!((own.iter().map(|x| x * x).sum::<f64>() - 3.0).abs() < 1e-14);
+        }
+        let same = FeatureValues { names: vec!["same".into()], values: vec![2.0, 2.0] };
+        assert!(matches!(Standardizer::fit(&same), Err(FeatureError::Deviation { deviation: 0.0, .. })));
+    }
+
+    fn table(text: &str, columns: &[&str], id: Option<&str>) -> Result<FeatureTable, FeatureError> {
+        let columns: Vec<String> = columns.iter().map(|&name| name.to_owned()).collect();
+        FeatureTable::from_reader(text.as_bytes(), "t", b',', &columns, id)
+    }
+
+    #[test]
+    fn tables_that_do_not_go_with_the_documents_are_refused() {
+        let refused = |text, columns: &[&str], id| table(text, columns, id).unwrap_err().to_string();
+        let text = "id,a,b\nx,1,none\ny,2,some\n";
+        assert_eq!(refused(text, &[], None), "t, line 2, column `b`: `none` is no number");
+        assert_eq!(refused(text, &["c"], None), "t: no column `c`");
+        assert_eq!(refused(text, &["a"], Some("key")), "t: no column `key`");
+        assert_eq!(refused("id,a\nx,1\nx,2\n", &[], None), "t, line 3: the id `x` is there twice");
+        assert_eq!(refused("id\nx\n", &[], None), "t: no column is a feature");
+        let by_id = table(text, &["a"], None).unwrap();
+        assert_eq!(by_id.for_documents(["y"]).unwrap().values, [2.0]);
+        assert_eq!(by_id.for_documents(["z"]).unwrap_err().to_string(), "t: no row for the document `z`");
+        let rows = table("a\n1\n2\n", &[], None).unwrap();
+        assert_eq!(rows.for_documents(["p", "q"]).unwrap().values, [1.0, 2.0]);
+        let refused = rows.for_documents(["p"]).unwrap_err().to_string();
+        assert_eq!(refused, "t: 2 rows for 1 documents, and no column of ids");
+    }
+}

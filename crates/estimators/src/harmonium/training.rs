@@ -1,0 +1,281 @@
+//! The training of a harmonium: all chains advance together.
+
+use std::{borrow::Borrow, fmt, sync::OnceLock};
+
+use countgrid_harmonium::Acceptance;
+use countgrid_io::ModelFile;
+use countgrid_math::Real;
+#[cfg(feature = "rayon")]
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use serde_json::json;
+
+use super::{
+    FittedHarmonium, HarmoniumData, HarmoniumKind, HarmoniumParameters, HarmoniumPlan, HarmoniumSummary,
+    PriorSummary, TraceRecord,
+    chain::{Chain, Source},
+    samples::mean,
+};
+use crate::{DataDigest, EstimatorError, ModelInfo, Phase, Progress, Stored, Train};
+
+/// A training of a harmonium. A step is an epoch of contrastive divergence, or a Langevin step, of all chains, which
+/// compute side by side; no result depends on how many threads there are.
+///
+/// The data are borrowed (`&HarmoniumData`) or owned in any way. Stopped, it ends with the models as they are: what was
+/// sampled so far, or if nothing was the first chain's.
+///
+/// ```
+/// use countgrid_corpus::{BlockLimits, Blocks};
+/// use countgrid_counts::Dense;
+/// use countgrid_estimators::{BagTotals, EstimatorError, HarmoniumData, HarmoniumOptions, HarmoniumTraining, Train};
+/// let counts = [4.0_f64, 0.0, 1.0, 5.0, 1.0, 0.0, 0.0, 3.0, 3.0, 0.0, 6.0, 2.0];
+/// let bags = Blocks::from_bags(&Dense::new(3, &counts).unwrap(), BlockLimits::default())?;
+/// let options = HarmoniumOptions { topics: 2, epochs: 10, batch: 2, ..HarmoniumOptions::default() };
+/// let plan = options.check(BagTotals::from_blocks(&bags)?)?;
+/// let data = HarmoniumData::new(&plan, &bags, None)?;
+/// let mut training = HarmoniumTraining::new(plan, &data)?;
+/// training.run(|progress| {
+///     assert_eq!((progress.extents.as_slice(), progress.planned), (&[2][..], 10));
+///     std::ops::ControlFlow::Continue(())
+/// })?;
+/// let model = training.finish()?;
+/// assert_eq!(model.transform(&bags, None)?.values.len(), 4 * 2);
+/// # Ok::<(), EstimatorError>(())
+/// ```
+///
+/// # Source
+/// M. Welling, M. Rosen-Zvi & G. Hinton, Exponential family harmoniums, NIPS 2004; P. Gehler, A. Holub & M. Welling, The
+/// rate adapting Poisson model, ICML 2006; E. Xing, R. Yan & A. Hauptmann, Mining associated text and images with
+/// dual-wing harmoniums, UAI 2005; T. Tieleman, Training restricted Boltzmann machines using approximations to the
+/// likelihood gradient, ICML 2008; and the Bayesian harmonium paper for the sampling of couplings.
+pub struct HarmoniumTraining<T, D> {
+    pub(super) plan: HarmoniumPlan,
+    pub(super) data: D,
+    pub(super) batches: Vec<HarmoniumData<T>>,
+    pub(super) chains: Vec<Chain<T>>, // as many as the options say, all after as many steps
+    pub(super) epochs: usize,         // done
+    pub(super) draws: usize,          // done
+    pub(super) stopped: bool,
+    pub(super) failed: bool,
+    pub(super) digest: OnceLock<DataDigest>, // once a checkpoint has needed it
+}
+
+impl<T, D> fmt::Debug for HarmoniumTraining<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("HarmoniumTraining");
+        fields.field("plan", &self.plan).field("epochs", &self.epochs).field("draws", &self.draws);
+        fields.finish_non_exhaustive()
+    }
+}
+
+impl<T: Stored, D: Borrow<HarmoniumData<T>>> HarmoniumTraining<T, D> {
+    /// Before the first step.
+    ///
+    /// # Errors
+    /// [`EstimatorError::Harmonium`] for no words or topics, a variance of features that is not above 0, more trials than
+    /// 2²⁰, a model that is too large; [`EstimatorError::NoDocuments`]; [`EstimatorError::Memory`].
+    pub fn new(plan: HarmoniumPlan, data: D) -> Result<Self, EstimatorError> {
+        let mut training = Self::without_chains(plan, data)?;
+        let source = training.source();
+        training.chains = (0..training.plan.options.chains)
+            .map(|chain| Chain::new(source, chain))
+            .collect::<Result<_, _>>()?;
+        Ok(training)
+    }
+
+    pub(super) fn without_chains(plan: HarmoniumPlan, data: D) -> Result<Self, EstimatorError> {
+        let documents = data.borrow();
+        if documents.is_empty() {
+            return Err(EstimatorError::NoDocuments);
+        }
+        let batches = documents.batches(plan.options.batch, plan.options.seed)?;
+        Ok(Self {
+            plan,
+            data,
+            batches,
+            chains: Vec::new(),
+            epochs: 0,
+            draws: 0,
+            stopped: false,
+            failed: false,
+            digest: OnceLock::new(),
+        })
+    }
+
+    pub(super) fn source(&self) -> Source<'_, T> {
+        Source { options: &self.plan.options, data: self.data.borrow(), batches: &self.batches }
+    }
+
+    /// The options, checked.
+    pub fn plan(&self) -> &HarmoniumPlan {
+        &self.plan
+    }
+
+    /// What was recorded so far, chain by chain.
+    pub fn traces(&self) -> impl ExactSizeIterator<Item = &[TraceRecord]> {
+        self.chains.iter().map(|chain| chain.trace.as_slice())
+    }
+
+    /// The parameters of each chain as they are.
+    pub fn parameters(&self) -> impl ExactSizeIterator<Item = &HarmoniumParameters<T>> {
+        self.chains.iter().map(|chain| &chain.model)
+    }
+
+    /// How many moves of the parameters were proposed and taken so far, in all chains.
+    pub fn acceptance(&self) -> Acceptance {
+        let mut all = Acceptance::default();
+        for Acceptance { proposed, accepted } in self.chains.iter().map(|chain| chain.acceptance) {
+            all.proposed += proposed;
+            all.accepted += accepted;
+        }
+        all
+    }
+
+    fn advance(&mut self) -> Result<(), EstimatorError> {
+        let source = Source { options: &self.plan.options, data: self.data.borrow(), batches: &self.batches };
+        let (epoch, draw) = (self.epochs, self.draws);
+        let climbs = epoch < self.plan.options.epochs;
+        let step = |chain: &mut Chain<T>| match climbs {
+            true => chain.fit_maximum_likelihood(source, epoch + 1),
+            false => chain.sample_langevin(source, draw),
+        };
+        #[cfg(feature = "rayon")]
+        let done: Vec<_> = if self.chains.len() > 1 {
+            let mut done = Vec::new();
+            self.chains.par_iter_mut().map(step).collect_into_vec(&mut done);
+            done
+        } else {
+            self.chains.iter_mut().map(step).collect()
+        };
+        #[cfg(not(feature = "rayon"))]
+        let done: Vec<_> = self.chains.iter_mut().map(step).collect();
+        // The first chain's error, whichever came first.
+        done.into_iter().collect::<Result<(), _>>()?;
+        if climbs {
+            self.epochs += 1
+        } else {
+            self.draws += 1
+        }
+        Ok(())
+    }
+
+    fn progress(&self) -> Progress {
+        let (epochs, draws) = (self.plan.options.epochs, self.plan.draws());
+        let sampled = self.draws > 0 || epochs == 0 && draws > 0;
+        let (phase, iteration, last) = match sampled {
+            true => (Phase::Langevin, self.draws, self.draws >= draws),
+            false => (Phase::ContrastiveDivergence, self.epochs, self.epochs >= epochs),
+        };
+        let (done, planned) = (self.epochs.saturating_add(self.draws), epochs.saturating_add(draws));
+        let (stage, stages) = (usize::from(sampled), 1 + usize::from(draws > 0));
+        Progress {
+            restart: 0,
+            restarts: 1,
+            stage,
+            stages,
+            extents: vec![self.plan.options.topics],
+            phase,
+            iteration,
+            beta: 1.0,
+            done,
+            planned,
+            free_energy: None,
+            bound_per_token: None,
+            share_done: done as f64 / planned.max(1) as f64,
+            last,
+        }
+    }
+
+    /// What a model file says of the fit.
+    fn fit_json(&self, summary: &HarmoniumSummary) -> serde_json::Value {
+        let (options, totals) = (&self.plan.options, &self.plan.totals);
+        let mut fit = json!({
+            "documents": totals.bags, "tokens": totals.tokens, "method": options.method.name(),
+            "steps": options.gibbs_steps, "epochs": options.epochs, "batch": options.batch,
+            "trials": options.trials, "seed": options.seed, "step_size": summary.step_size,
+            "accepted": summary.acceptance.rate(),
+        });
+        let last = self.chains.first().and_then(|chain| chain.trace.last());
+        if let Some(log_posterior) = last.and_then(|last| last.log_posterior) {
+            fit["log_posterior"] = json!(log_posterior);
+        }
+        if let Some(prior) = &summary.prior {
+            let own = json!({
+                "draws": options.draws, "chains": summary.chains, "samples": summary.samples,
+                "prior": options.prior.unwrap_or_default().to_string(), "prior_mean": prior.mean,
+                "prior_deviation": prior.deviation,
+            });
+            if let (Some(fit), serde_json::Value::Object(own)) = (fit.as_object_mut(), own) {
+                fit.extend(own);
+            }
+        }
+        fit
+    }
+}
+
+impl<T: Stored, D: Borrow<HarmoniumData<T>>> Train for HarmoniumTraining<T, D> {
+    type Fitted = FittedHarmonium<T>;
+
+    fn step(&mut self) -> Result<Progress, EstimatorError> {
+        if self.failed {
+            return Err(EstimatorError::Failed);
+        }
+        if !self.is_done()
+            && let Err(error) = self.advance()
+        {
+            self.failed = true;
+            return Err(error);
+        }
+        Ok(self.progress())
+    }
+
+    fn is_done(&self) -> bool {
+        self.stopped || self.epochs >= self.plan.options.epochs && self.draws >= self.plan.draws()
+    }
+
+    fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    fn finish(self) -> Result<FittedHarmonium<T>, EstimatorError> {
+        if self.failed {
+            return Err(EstimatorError::Failed);
+        }
+        let kind = self.plan.options.kind;
+        // What chains call a binomial topic differs, as there are no rotations to align by: one of them is averaged.
+        let averaged = if kind == HarmoniumKind::RateAdapting { 1 } else { self.chains.len() };
+        let samples: Vec<_> = self.chains.iter().take(averaged).flat_map(|chain| &chain.samples).collect();
+        let first = self.chains.first().ok_or(EstimatorError::Failed)?;
+        let model = match mean(&samples, kind)? {
+            Some(mean) => mean,
+            None => first.model.clone(),
+        };
+        let summary = HarmoniumSummary {
+            epochs: self.epochs,
+            draws: self.draws,
+            chains: self.chains.len(),
+            samples: self.chains.iter().map(|chain| chain.samples.len()).sum(),
+            acceptance: self.acceptance(),
+            step_size: first.step,
+            prior: first.prior.as_ref().map(|prior| {
+                let rows = prior.means().len() as f64;
+                PriorSummary {
+                    mean: prior.means().iter().map(|&x| Real::to_f64(x)).sum::<f64>() / rows,
+                    deviation: prior.variances().iter().map(|&x| Real::to_f64(x).sqrt()).sum::<f64>() / rows,
+                }
+            }),
+        };
+        let info = ModelInfo { fit: self.fit_json(&summary), ..ModelInfo::default() };
+        let standardizer = self.data.borrow().standardizer.clone();
+        let mut fitted = FittedHarmonium::new(info, kind, model, standardizer)?;
+        for chain in self.chains {
+            fitted.samples.extend(chain.samples);
+            fitted.traces.push(chain.trace);
+        }
+        fitted.summary = Some(summary);
+        Ok(fitted)
+    }
+
+    fn checkpoint(&self) -> Result<ModelFile, EstimatorError> {
+        super::checkpoint::write(self)
+    }
+}

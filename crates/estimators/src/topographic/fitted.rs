@@ -1,0 +1,255 @@
+use std::sync::OnceLock;
+
+use countgrid_corpus::{Blocks, Storable};
+use countgrid_counts::Bags;
+use countgrid_gtm::{Emissions, GtmError, Shape};
+use countgrid_math::{AlignedVec, Real};
+use serde_json::{Value, json};
+
+use super::{
+    CellFrame, LabelSeparation, LatentSpace, TopographicParameters,
+    cells::{cells_of_points, feature_shares, relief},
+};
+use crate::{BagError, EstimatorError, FeatureRows, FitSummary, ModelInfo, Stored, blocks::zeros};
+
+/// All that placing bags needs.
+type Inference<T> = Emissions<T, AlignedVec<T>>;
+
+impl BagError for GtmError {
+    fn after(self, first: usize) -> Self {
+        match self {
+            Self::Overflow { document } => Self::Overflow { document: first.saturating_add(document) },
+            error => error,
+        }
+    }
+}
+
+/// A fitted map: where bags lie on it, what its cells are about, and its file.
+///
+/// The table that placing bags needs is computed when it is first needed, unless a training has left it.
+#[derive(Debug)]
+pub struct FittedTopographic<T> {
+    /// Title, vocabulary, and how it was fitted.
+    pub info: ModelInfo,
+    latent: LatentSpace<T>,
+    map: TopographicParameters<T>, // of as many points as the latent space, and its basis
+    emissions: OnceLock<Inference<T>>,
+    summary: Option<FitSummary>,
+}
+
+/// Where a bag is on a map.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TopographicPlace {
+    /// Tokens of the features that the map has. The place of a bag without any says nothing.
+    pub tokens: f64,
+    /// The mean of the posterior over latent points.
+    pub mean: [f64; 2],
+    /// The most probable latent point.
+    pub mode: [f64; 2],
+    /// How probable that is.
+    pub probability: f64,
+    /// `ln p(t)`, in nats.
+    pub log_likelihood: f64,
+}
+
+impl TopographicPlace {
+    /// The columns of a table of places, after those that say which documents they are.
+    pub const COLUMNS: [&'static str; 6] =
+        ["mean0", "mean1", "mode0", "mode1", "probability", "log_likelihood"];
+
+    /// Whether the bag has a token of the features that the map has.
+    pub fn is_known(&self) -> bool {
+        self.tokens > 0.0
+    }
+
+    /// The fields of a table of places, [`TopographicPlace::COLUMNS`]; all empty if the place says nothing.
+    ///
+    /// ```
+    /// use countgrid_estimators::TopographicPlace;
+    /// let place = TopographicPlace {
+    ///     tokens: 2.0, mean: [0.25, -0.5], mode: [0.0, -1.0], probability: 0.75, log_likelihood: -9.0,
+    /// };
+    /// assert_eq!(place.fields()[..2], ["0.250000", "-0.500000"]);
+    /// assert!(TopographicPlace { tokens: 0.0, ..place }.fields().iter().all(String::is_empty));
+    /// ```
+    pub fn fields(&self) -> [String; 6] {
+        let ([x, y], [mode_x, mode_y]) = (self.mean, self.mode);
+        [x, y, mode_x, mode_y, self.probability, self.log_likelihood]
+            .map(|x| if self.is_known() { format!("{x:.6}") } else { String::new() })
+    }
+}
+
+impl<T: Stored> FittedTopographic<T> {
+    /// A map from its parts.
+    ///
+    /// # Errors
+    /// [`EstimatorError::Gtm`] if the map has other points than the latent space.
+    pub fn new(
+        info: ModelInfo,
+        latent: LatentSpace<T>,
+        map: TopographicParameters<T>,
+    ) -> Result<Self, EstimatorError> {
+        let shape = map.shape();
+        let same = shape.axes() == 2
+            && shape.points() * 2 == latent.points().len()
+            && shape.columns() == latent.functions()?.columns()
+            && shape.space() == latent.space();
+        if !same {
+            return Err(GtmError::ShapeMismatch.into());
+        }
+        Ok(Self { info, latent, map, emissions: OnceLock::new(), summary: None })
+    }
+
+    pub(super) fn from_training(
+        info: ModelInfo,
+        latent: LatentSpace<T>,
+        map: TopographicParameters<T>,
+        emissions: Inference<T>,
+        summary: FitSummary,
+    ) -> Self {
+        Self { info, latent, map, emissions: OnceLock::from(emissions), summary: Some(summary) }
+    }
+
+    /// The latent space.
+    pub fn latent(&self) -> &LatentSpace<T> {
+        &self.latent
+    }
+
+    /// The parameters.
+    pub fn map(&self) -> &TopographicParameters<T> {
+        &self.map
+    }
+
+    /// Sizes and the emission model.
+    pub fn shape(&self) -> &Shape {
+        self.map.shape()
+    }
+
+    /// How the training ended; none of a map that was loaded.
+    pub fn summary(&self) -> Option<&FitSummary> {
+        self.summary.as_ref()
+    }
+
+    /// The table that placing bags needs.
+    ///
+    /// # Errors
+    /// [`EstimatorError::Gtm`] if it does not fit into memory.
+    pub fn emissions(&self) -> Result<&Inference<T>, EstimatorError> {
+        if let Some(emissions) = self.emissions.get() {
+            return Ok(emissions);
+        }
+        let emissions = Emissions::allocate(&self.map)?;
+        Ok(self.emissions.get_or_init(|| emissions))
+    }
+
+    /// Calls `visit` with the number, the place and the posterior `[point]` of every bag, in order.
+    ///
+    /// # Errors
+    /// Bags over another number of features; counts too large for the floating-point type; blocks that cannot be read; no
+    /// memory.
+    pub fn for_each_posterior<C: Storable>(
+        &self,
+        bags: &Blocks<C>,
+        mut visit: impl FnMut(usize, &TopographicPlace, &[T]),
+    ) -> Result<(), EstimatorError> {
+        let (shape, emissions) = (self.shape(), self.emissions()?);
+        let (mut q, mut scratch) = (zeros(shape.points())?, zeros(shape.posterior_scratch_len())?);
+        bags.for_each_block(true, |first, block| {
+            for n in 0..block.len() {
+                let log_likelihood = emissions
+                    .posterior(&block, n, &mut q, &mut scratch)
+                    .map_err(|error| error.after(first))?;
+                let (mut mean, mut mode, k) = ([T::zero(); 2], [T::zero(); 2], emissions.mode(&q));
+                emissions.mean(&q, &mut mean)?;
+                emissions.point(k, &mut mode)?;
+                let place = TopographicPlace {
+                    tokens: block.total(n),
+                    mean: mean.map(Real::to_f64),
+                    mode: mode.map(Real::to_f64),
+                    probability: q.get(k).map_or(0.0, |&q| Real::to_f64(q)),
+                    log_likelihood: Real::to_f64(log_likelihood),
+                };
+                visit(first + n, &place, &q);
+            }
+            Ok(())
+        })
+    }
+
+    /// Where every bag lies.
+    ///
+    /// # Errors
+    /// Those of [`FittedTopographic::for_each_posterior`].
+    pub fn place<C: Storable>(&self, bags: &Blocks<C>) -> Result<Vec<TopographicPlace>, EstimatorError> {
+        let mut places = Vec::with_capacity(bags.len());
+        self.for_each_posterior(bags, |_, place, _| places.push(place.clone()))?;
+        Ok(places)
+    }
+
+    /// The free energy `-ln p(t)` of each bag in nats.
+    ///
+    /// # Errors
+    /// Those of [`FittedTopographic::for_each_posterior`].
+    pub fn score<C: Storable>(&self, bags: &Blocks<C>) -> Result<Vec<f64>, EstimatorError> {
+        let mut free_energies = Vec::with_capacity(bags.len());
+        self.for_each_posterior(bags, |_, place, _| free_energies.push(-place.log_likelihood))?;
+        Ok(free_energies)
+    }
+
+    /// The posterior of each bag over latent points, `[bag][point]`.
+    ///
+    /// # Errors
+    /// Those of [`FittedTopographic::for_each_posterior`]; [`EstimatorError::Memory`].
+    pub fn transform<C: Storable>(&self, bags: &Blocks<C>) -> Result<FeatureRows, EstimatorError> {
+        let mut rows = FeatureRows::zeros(bags.len(), self.shape().points())?;
+        self.for_each_posterior(bags, |bag, _, q| {
+            rows.row_mut(bag).iter_mut().zip(q).for_each(|(to, &q)| *to = Real::to_f64(q));
+        })?;
+        Ok(rows)
+    }
+
+    /// Rows and columns of cells over the latent space.
+    pub fn frame(&self) -> CellFrame {
+        self.latent.frame()
+    }
+
+    /// The cell of every latent point, `[point]`.
+    pub fn cells_of_points(&self) -> Vec<usize> {
+        cells_of_points(&self.latent)
+    }
+
+    /// What share of the tokens expected at the centre of each cell a feature has, `[feature][cell]`, from 0 to 1; of a
+    /// Bernoulli map what share of its different features.
+    ///
+    /// # Errors
+    /// [`EstimatorError::Memory`].
+    pub fn feature_shares(&self) -> Result<Vec<f32>, EstimatorError> {
+        feature_shares(&self.latent, &self.map)
+    }
+
+    /// Logarithms of magnification factors above the lowest, at the centres of cells, `[cell]`; none if there is no factor
+    /// but zero.
+    ///
+    /// # Errors
+    /// [`EstimatorError::Gtm`], which maps that were fitted do not meet.
+    ///
+    /// # Source
+    /// C. Bishop, M. Svensén & C. Williams, Magnification factors for the GTM algorithm, 1997.
+    pub fn magnification_relief(&self) -> Result<Vec<f32>, EstimatorError> {
+        Ok(relief(&self.latent, &self.map)?)
+    }
+
+    /// Puts down in [`ModelInfo::fit`] how well labels lie apart; `None` where they were not compared.
+    pub fn set_separation(&mut self, separation: Option<&LabelSeparation>) {
+        if !self.info.fit.is_object() {
+            self.info.fit = json!({});
+        }
+        let values: [(&str, Value); 3] = [
+            ("neighbours", json!(separation.map(|found| found.neighbours))),
+            ("accuracy", json!(separation.map(|found| found.accuracy))),
+            ("silhouette", json!(separation.map(|found| found.silhouette))),
+        ];
+        for (name, value) in values {
+            self.info.fit[name] = value;
+        }
+    }
+}
