@@ -2,16 +2,35 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use countgrid_gtm::{EmissionModel, Inflation};
-use countgrid_io::BLOCK_ENTRIES;
-
-use crate::{
-    failure::Failure,
-    harmonium::{FeatureArgs, FitModel, HarmoniumArgs, Method, TraceArgs},
-    layout::Sides,
-    scaling::{Scale, Scaling},
+use clap::{
+    Args, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
+use countgrid_corpus::{BlockLimits, Scale, WordOptions};
+use countgrid_estimators::{GridOptions, HarmoniumOptions};
+use countgrid_gtm::{EmissionModel, Inflation};
+
+use crate::{failure::Failure, sides::Sides};
+
+mod evaluation;
+mod harmonium;
+mod topographic;
+
+pub(crate) use self::{
+    evaluation::EvaluationArgs,
+    harmonium::{FeatureArgs, FitModel, HarmoniumArgs, TraceArgs},
+    topographic::{Place, TopographicArgs},
+};
+
+/// One of several values of an option, under their names and with what they mean.
+fn choice<T: Clone + Send + Sync + 'static>(
+    values: &'static [(&'static str, &'static str)],
+    parse: fn(&str) -> Option<T>,
+) -> impl TypedValueParser<Value = T> {
+    let values = values.iter().map(|&(name, about)| PossibleValue::new(name).help(about));
+    PossibleValuesParser::new(values)
+        .try_map(move |name| parse(&name).ok_or_else(|| format!("`{name}` is not known")))
+}
 
 /// From a pile of documents to a map of what is in it.
 #[derive(Debug, Parser)]
@@ -103,13 +122,16 @@ pub(crate) struct MapArgs {
     #[command(flatten)]
     pub(crate) fit: GridArgs,
     #[command(flatten)]
+    pub(crate) checkpoints: CheckpointArgs,
+    #[command(flatten)]
     pub(crate) reporting: ReportArgs,
 }
 
 impl MapArgs {
     /// Refuses options of the other kind of map.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        let model = self.model.name();
+        let model =
+            self.model.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
         match self.model.emission_model() {
             None => match self.topographic.given() {
                 Some(option) => Err(Failure::new(
@@ -125,7 +147,7 @@ impl MapArgs {
                         format_args!("leave {option} out, or take --model grid"),
                     ));
                 }
-                self.topographic.check(emission_model)
+                self.topographic.options(emission_model, &self.fit).map(drop)
             }
         }?;
         match self.sample {
@@ -169,116 +191,6 @@ impl MapModel {
     }
 }
 
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Topographic maps")]
-pub(crate) struct TopographicArgs {
-    /// Latent points along each axis [default: 18x15]
-    #[arg(long, value_name = "SIDES")]
-    pub(crate) points: Option<Sides>,
-    /// Where latent points are [default: grid]
-    #[arg(long, value_enum)]
-    pub(crate) latent: Option<LatentKind>,
-    /// What is smooth over the plane [default: rbf]
-    #[arg(long, value_enum)]
-    pub(crate) basis: Option<BasisKind>,
-    /// Basis functions besides the constant: RBFs along each axis, or directions and radii of sinh functions [default:
-    /// 5x5]
-    #[arg(long, value_name = "SIDES")]
-    pub(crate) basis_functions: Option<Sides>,
-    /// Width of RBFs, where the plane reaches from -1 to 1 [default: two spacings of their centres]
-    #[arg(long, value_name = "WIDTH")]
-    pub(crate) width: Option<f64>,
-    /// What rates are proportional to, of Poisson and zero-inflated counts; zero-inflated ones take several times as
-    /// long with it [default: none]
-    #[arg(long, value_enum)]
-    pub(crate) exposure: Option<Exposure>,
-    /// Neighbours that tell a label when it is said how well labels lie apart [default: 1]
-    #[arg(long, value_name = "N")]
-    pub(crate) neighbours: Option<usize>,
-    /// Where points are in map.svg and map.png; the page has both [default: mean]
-    #[arg(long, value_enum)]
-    pub(crate) place: Option<Place>,
-    /// Shade map.svg and map.png by magnification factors; the page can do so by itself
-    #[arg(long)]
-    pub(crate) magnification: bool,
-}
-
-impl TopographicArgs {
-    /// The first option that was given.
-    fn given(&self) -> Option<&'static str> {
-        let given = [
-            ("--points", self.points.is_some()),
-            ("--latent", self.latent.is_some()),
-            ("--basis", self.basis.is_some()),
-            ("--basis-functions", self.basis_functions.is_some()),
-            ("--width", self.width.is_some()),
-            ("--exposure", self.exposure.is_some()),
-            ("--neighbours", self.neighbours.is_some()),
-            ("--place", self.place.is_some()),
-            ("--magnification", self.magnification),
-        ];
-        given.into_iter().find(|&(_, given)| given).map(|(name, _)| name)
-    }
-
-    /// Refuses what makes no sense before anything is read.
-    fn check(&self, emission_model: EmissionModel) -> Result<(), Failure> {
-        if self.neighbours == Some(0) {
-            return Err(Failure::new(
-                "--neighbours 0 leaves nobody to vote",
-                "take --neighbours of at least 1",
-            ));
-        }
-        let rates = matches!(emission_model, EmissionModel::Poisson | EmissionModel::Zip(_));
-        if self.exposure == Some(Exposure::Length) && !rates {
-            return Err(Failure::new(
-                format_args!("--exposure length scales rates, and a {} law has none", emission_model.name()),
-                "leave --exposure out, or take --model poisson-gtm, zip-gtm or zip-latent-gtm",
-            ));
-        }
-        Ok(())
-    }
-}
-
-/// Where latent points are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LatentKind {
-    /// On a regular grid
-    #[default]
-    Grid,
-    /// Drawn from a Gaussian by --seed
-    Random,
-    /// On a regular grid whose edges are glued together
-    Torus,
-}
-
-/// What is smooth over the plane.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BasisKind {
-    /// Gaussian radial basis functions
-    #[default]
-    Rbf,
-    /// Hyperbolic sines
-    Sinh,
-}
-
-/// What rates are proportional to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Exposure {
-    /// Nothing: longer documents have other rates
-    #[default]
-    None,
-    /// The length of the document
-    Length,
-}
-
-/// What of a posterior is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Place {
-    #[default]
-    Mean,
-    Mode,
-}
-
 #[derive(Args, Debug)]
 pub(crate) struct FitArgs {
     /// Folder of text files (recursive), or CSV, TSV, JSONL file with a text column, or UCI docword file; any
@@ -291,7 +203,7 @@ pub(crate) struct FitArgs {
     #[arg(long, value_enum, default_value_t = FitModel::Grid)]
     pub(crate) model: FitModel,
     /// Topics of a harmonium
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().topics)]
     pub(crate) topics: usize,
     #[command(flatten)]
     pub(crate) harmonium: HarmoniumArgs,
@@ -307,6 +219,8 @@ pub(crate) struct FitArgs {
     pub(crate) words: WordArgs,
     #[command(flatten)]
     pub(crate) fit: GridArgs,
+    #[command(flatten)]
+    pub(crate) checkpoints: CheckpointArgs,
     #[command(flatten)]
     pub(crate) reporting: ReportArgs,
 }
@@ -390,315 +304,6 @@ pub(crate) struct SweepArgs {
 }
 
 #[derive(Args, Clone, Debug)]
-pub(crate) struct EvaluationArgs {
-    /// Labelled documents: a folder with a subfolder for each label, or a CSV, TSV or JSONL file with a column of text
-    /// (or columns of numbers) and one of labels
-    pub(crate) path: PathBuf,
-    /// How a label is told
-    #[arg(long, value_enum, default_value_t = Classifier::Generative)]
-    pub(crate) classifier: Classifier,
-    /// What is fitted to documents
-    #[arg(long, value_enum, default_value_t = ModelKind::Grid)]
-    pub(crate) model: ModelKind,
-    /// Topics of --model lda, harmonium and rap, components of --model mixture, dimensions of --model lsi
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub(crate) topics: usize,
-    /// States of --model hmm
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    pub(crate) states: usize,
-    /// What the support vector machine and the nearest neighbours see of a document [default: spread for svm, fess for
-    /// svm-rbf and svm-linear, the place on the torus for nearest]
-    #[arg(long, value_enum)]
-    pub(crate) features: Option<Features>,
-    /// Take terms and gradients of one model, fitted without labels, rather than of one for each label
-    #[arg(long)]
-    pub(crate) one_model: bool,
-    /// Parts that are held out in turn
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub(crate) folds: usize,
-    /// Hold out one document at a time instead
-    #[arg(long)]
-    pub(crate) leave_one_out: bool,
-    /// How far apart the features of two documents are, for --classifier nearest [default: divergence for proportions,
-    /// euclidean for topics of harmoniums and lsi]
-    #[arg(long, value_enum)]
-    pub(crate) metric: Option<Metric>,
-    #[command(flatten)]
-    pub(crate) harmonium: HarmoniumArgs,
-    /// How often to split anew
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) repeats: usize,
-    /// Neighbours that vote, for --classifier nearest
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) neighbours: usize,
-    /// What a training document on the wrong side costs, for support vector machines
-    #[arg(long, value_name = "C", default_value_t = 1.0)]
-    pub(crate) penalty: f64,
-    /// Of the Gaussian kernel exp(-G d² / columns) of svm-rbf, with d the distance of standardised features
-    #[arg(long, value_name = "G", default_value_t = 0.5)]
-    pub(crate) gamma: f64,
-    /// Which words stay where there are more than --max-words, by the training part alone
-    #[arg(long, value_enum, default_value_t = Select::Pairs)]
-    pub(crate) select: Select,
-    /// Labels are numbers, told by the mean of those around on one grid; how they correlate with the true ones is reported
-    #[arg(long)]
-    pub(crate) numeric: bool,
-    /// Values of an option to choose among, such as --try grid=8x8,16x16, or each with a window of its own, --try
-    /// grid=64/4,16x16/4x4; with several all combinations
-    #[arg(long = "try", value_name = "OPTION=VALUE,...")]
-    pub(crate) tries: Vec<String>,
-    /// Folds of a training part by which crossval chooses
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    pub(crate) inner_folds: usize,
-    #[command(flatten)]
-    pub(crate) read: ReadArgs,
-    #[command(flatten)]
-    pub(crate) numbers: ScaleArgs,
-    #[command(flatten)]
-    pub(crate) words: WordArgs,
-    #[command(flatten)]
-    pub(crate) fit: GridArgs,
-    #[command(flatten)]
-    pub(crate) reporting: ReportArgs,
-}
-
-impl EvaluationArgs {
-    /// Whether the model has the features that the classifier takes.
-    fn known_features(&self) -> bool {
-        let default_kind = match self.classifier {
-            Classifier::Generative | Classifier::Labels => return !self.model.is_linear(),
-            Classifier::Nearest => self.features,
-            Classifier::Svm => Some(self.features.unwrap_or(Features::Spread)),
-            Classifier::SvmRbf | Classifier::SvmLinear => Some(self.features.unwrap_or(Features::Fess)),
-        };
-        let Some(kind) = default_kind else { return true };
-        let positive = matches!(kind, Features::Spread | Features::Posterior);
-        if self.model.is_linear() {
-            let samples = self.model != ModelKind::Lsi && self.harmonium.method == Method::Langevin;
-            let known = kind == Features::Posterior || kind == Features::Samples && samples;
-            return known && self.classifier != Classifier::Svm;
-        }
-        let of_model = match kind {
-            Features::Spread | Features::FessSources => {
-                matches!(self.model, ModelKind::Grid | ModelKind::Mixture)
-            }
-            Features::Posterior | Features::FessWords => self.model != ModelKind::Hmm,
-            Features::Fess | Features::Nfess | Features::Fisher | Features::Top => true,
-            Features::Samples => false,
-        };
-        of_model && (positive || self.classifier != Classifier::Svm)
-    }
-
-    /// Refuses settings that make no sense, before anything is read.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
-        let refuse = |problem: String, remedy: &str| Err(Failure::new(problem, remedy));
-        match self {
-            Self { folds: 0 | 1, .. } => refuse(
-                format!("--folds {} leaves nothing to learn from", self.folds),
-                "take --folds of at least 2",
-            ),
-            Self { repeats: 0, .. } => {
-                refuse("--repeats 0 does nothing".into(), "take --repeats of at least 1")
-            }
-            Self { neighbours: 0, .. } => {
-                refuse("--neighbours 0 leaves nobody to vote".into(), "take --neighbours of at least 1")
-            }
-            Self { topics: 0, model, .. } if !matches!(model, ModelKind::Grid | ModelKind::Hmm) => {
-                refuse("--topics 0 leaves nothing to fit".into(), "take --topics of at least 1")
-            }
-            Self { states: 0, model: ModelKind::Hmm, .. } => {
-                refuse("--states 0 leaves nothing to fit".into(), "take --states of at least 1")
-            }
-            Self { model, classifier, features, .. }
-                if !matches!(model, ModelKind::Grid | ModelKind::Mixture)
-                    && (*classifier == Classifier::Labels
-                        || (*classifier == Classifier::Nearest && features.is_none())) =>
-            {
-                refuse(
-                    format!("--classifier {} takes places on a grid", self.classifier.name()),
-                    "take --model grid, or --features with --classifier nearest",
-                )
-            }
-            Self { model, metric: Some(Metric::Divergence), .. } if model.is_linear() => refuse(
-                format!("--metric divergence is of proportions, which --model {} has none of", model.name()),
-                "take --metric euclidean or cosine",
-            ),
-            Self { metric: Some(_), classifier, features, .. }
-                if *classifier != Classifier::Nearest || features.is_none_or(Features::of_each_class) =>
-            {
-                refuse(
-                    "--metric is for nearest neighbours by posteriors".into(),
-                    "add --classifier nearest --features posterior, or leave --metric out",
-                )
-            }
-            Self { numeric: true, .. } if self.classifier != Classifier::Labels || !self.tries.is_empty() => {
-                refuse(
-                    "--numeric labels are told by --classifier labels alone, and without --try".into(),
-                    "add --classifier labels",
-                )
-            }
-            _ if !self.known_features() => refuse(
-                format!(
-                    "--model {} has no features for --classifier {}{}",
-                    self.model.name(),
-                    self.classifier.name(),
-                    self.features.map_or_else(String::new, |kind| format!(" --features {}", kind.name()))
-                ),
-                "spread and fess-sources are of grids and mixtures, posterior and fess-words of all but hmm, samples of harmonium and rap by --method langevin, which with lsi have posterior besides and no others; --classifier svm takes spread or posterior that are proportions",
-            ),
-            Self { one_model: true, features: Some(Features::Top), .. } => refuse(
-                "--features top are of two models, and --one-model asks for one".into(),
-                "leave --one-model out, or take --features fisher",
-            ),
-            Self { model: ModelKind::Hmm, numbers: ScaleArgs { tokens: Some(_), .. }, .. } => {
-                refuse("--tokens scales counts, and --model hmm takes sequences".into(), "leave it out")
-            }
-            Self { inner_folds: 0 | 1, .. } => refuse(
-                format!("--inner-folds {} leaves nothing to choose by", self.inner_folds),
-                "take --inner-folds of at least 2",
-            ),
-            Self { gamma, .. } if !(*gamma > 0.0 && gamma.is_finite()) => {
-                refuse(format!("--gamma {gamma} is no width"), "take a number above 0, such as 0.5")
-            }
-            Self { penalty, .. } if !(*penalty > 0.0 && penalty.is_finite()) => {
-                refuse(format!("--penalty {penalty} is no cost"), "take a number above 0, such as 1")
-            }
-            _ => self.numbers.scaling().map(drop),
-        }
-    }
-}
-
-/// How a label is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Classifier {
-    /// A grid for each label; the one under which the document is most probable
-    Generative,
-    /// One grid, fitted without labels; the label that most of the documents around have
-    Labels,
-    /// The nearest documents: on the torus, or by --features
-    Nearest,
-    /// A support vector machine on how much features overlap (histogram intersection)
-    Svm,
-    /// A support vector machine with a Gaussian kernel on standardised features
-    SvmRbf,
-    /// A linear support vector machine on standardised features
-    SvmLinear,
-}
-
-/// What is fitted to documents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ModelKind {
-    /// A counting grid
-    Grid,
-    /// A mixture of distributions over words
-    Mixture,
-    /// Latent Dirichlet allocation
-    Lda,
-    /// A hidden Markov model of the letters of each text, in their order
-    Hmm,
-    /// A harmonium of words, present or not, under normal topics
-    Harmonium,
-    /// The rate adapting Poisson model: counts of words under binomial topics
-    Rap,
-    /// Latent semantic indexing: the truncated singular value decomposition of tf-idf
-    Lsi,
-}
-
-impl ModelKind {
-    /// Whether documents have coordinates that may be negative, rather than proportions.
-    pub(crate) fn is_linear(self) -> bool {
-        matches!(self, Self::Harmonium | Self::Rap | Self::Lsi)
-    }
-}
-
-/// How far apart features are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Metric {
-    /// Kullback-Leibler divergence of proportions
-    Divergence,
-    /// Euclidean distance
-    Euclidean,
-    /// One less the cosine of their angle
-    Cosine,
-}
-
-/// What of a fitted model describes a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Features {
-    /// The posterior over places, spread over the cells of their windows; of one grid, fitted without labels
-    Spread,
-    /// The posterior over places, components or topics, its mean for topics of harmoniums; of one model, fitted without
-    /// labels
-    Posterior,
-    /// Topics under each posterior sample of a harmonium, side by side: distances are those of the mean of V
-    Samples,
-    /// The terms of the free energy (by place, component, topic, or position and state); of a model for each label,
-    /// side by side
-    Fess,
-    /// The same per token
-    Nfess,
-    /// The terms of the free energy by word (in lda those of words by topic and word); of a model for each label, side by
-    /// side
-    FessWords,
-    /// The terms of the free energy of a grid or mixture by the cell that each word comes from; of a model for each label,
-    /// side by side
-    FessSources,
-    /// The gradient of the log-likelihood in the logarithms of the parameters; of a model for each label
-    Fisher,
-    /// The log-odds of two labels and their gradient in the same, of a model for each of the two
-    Top,
-}
-
-impl Features {
-    /// Whether there is a model for each class.
-    pub(crate) fn of_each_class(self) -> bool {
-        matches!(
-            self,
-            Self::Fess | Self::Nfess | Self::FessWords | Self::FessSources | Self::Fisher | Self::Top
-        )
-    }
-}
-
-/// Which words stay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Select {
-    /// Those that tell most pairs of documents apart (resolving power)
-    Pairs,
-    /// Those whose counts vary most
-    Variance,
-    /// Those that say most about labels (mutual information)
-    Information,
-    /// Those that say most about labels and least about one another (mRMR)
-    Mrmr,
-}
-
-/// As values are written on the command line.
-macro_rules! named {
-    ($($kind:ty),*) => {$(
-        impl $kind {
-            /// As it is written on the command line.
-            pub(crate) fn name(self) -> String {
-                self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-            }
-        }
-    )*};
-}
-named!(BasisKind, Classifier, Exposure, Features, LatentKind, MapModel, Metric, ModelKind, Select);
-
-/// As values are written in files.
-macro_rules! from_name {
-    ($($kind:ty),*) => {$(
-        impl $kind {
-            /// The value of that name.
-            pub(crate) fn from_name(name: &str) -> Option<Self> {
-                Self::from_str(name, false).ok()
-            }
-        }
-    )*};
-}
-from_name!(BasisKind, LatentKind);
-
-#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
     /// Column of the text [default: found by its name, such as text, body, abstract]
@@ -731,20 +336,6 @@ pub(crate) struct ScaleArgs {
     pub(crate) tokens: Option<f64>,
 }
 
-impl ScaleArgs {
-    /// Refuses a sum that is none.
-    pub(crate) fn scaling(&self) -> Result<Scaling, Failure> {
-        match self.tokens {
-            // More than any collection has, and far below what overflows a float.
-            Some(tokens) if !(tokens > 0.0 && tokens <= 1e30) => Err(Failure::new(
-                format_args!("--tokens {tokens} is no sum of counts"),
-                "take a number above 0 and up to 1e30, such as 1000",
-            )),
-            tokens => Ok(Scaling { scale: self.scale, tokens }),
-        }
-    }
-}
-
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Words")]
 pub(crate) struct WordArgs {
@@ -756,7 +347,7 @@ pub(crate) struct WordArgs {
     #[arg(long, value_name = "SHARE")]
     pub(crate) max_share: Option<f64>,
     /// The largest vocabulary: of more words those stay that tell most pairs of documents apart
-    #[arg(long, value_name = "N", default_value_t = 3_000)]
+    #[arg(long, value_name = "N", default_value_t = WordOptions::default().max_words)]
     pub(crate) max_words: usize,
     /// Words to leave out: english, none, or a file with one word per line
     #[arg(long, value_name = "WHICH", default_value = "english")]
@@ -780,16 +371,16 @@ pub(crate) struct GridArgs {
     #[arg(long, value_name = "SIDES")]
     pub(crate) window: Option<Sides>,
     /// At most so many iterations on the full grid
-    #[arg(long, value_name = "N", default_value_t = 60)]
+    #[arg(long, value_name = "N", default_value_t = GridOptions::default().iterations)]
     pub(crate) iterations: usize,
     /// End once two iterations in a row change the objective by no more than this share of it, the second by no more than the first
-    #[arg(long, value_name = "SHARE", default_value_t = 1e-5)]
+    #[arg(long, value_name = "SHARE", default_value_t = GridOptions::default().tolerance)]
     pub(crate) tolerance: f64,
     /// Start of the random numbers: the same seed gives the same files
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = GridOptions::default().seed)]
     pub(crate) seed: u64,
     /// Fit so many times from different random starts and keep the best
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = GridOptions::default().restarts)]
     pub(crate) restarts: usize,
     /// Tokens that every word is given at every cell beforehand [default: 0.02 × tokens / (cells × words)]
     #[arg(long, value_name = "TOKENS")]
@@ -798,7 +389,7 @@ pub(crate) struct GridArgs {
     #[arg(long)]
     pub(crate) learn_prior: bool,
     /// Passes of an M-step over the same expected counts
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = GridOptions::default().inner_passes)]
     pub(crate) inner_passes: usize,
     /// Begin on a small grid and refine it, or fit the full grid from the start
     #[arg(long, value_enum, default_value_t = Schedule::CoarseToFine)]
@@ -827,7 +418,7 @@ pub(crate) struct GridArgs {
     #[arg(long)]
     pub(crate) stream: bool,
     /// Entries of a block at most; for tests, since everything fits into one block of a small collection
-    #[arg(long, value_name = "N", hide = true, default_value_t = BLOCK_ENTRIES)]
+    #[arg(long, value_name = "N", hide = true, default_value_t = BlockLimits::in_memory().entries)]
     pub(crate) block_entries: usize,
 }
 
@@ -885,32 +476,12 @@ impl GridArgs {
         ];
         set.into_iter().find(|&(_, set)| set).map(|(name, _)| name)
     }
-
-    /// Iterations while annealing.
-    pub(crate) fn annealing(&self) -> usize {
-        self.anneal_iterations.unwrap_or(15)
-    }
-
-    /// Passes in mini-batches.
-    pub(crate) fn mini_passes(&self) -> usize {
-        self.passes.unwrap_or(3)
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Schedule {
     CoarseToFine,
     Single,
-}
-
-impl Schedule {
-    /// As it is written on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::CoarseToFine => "coarse-to-fine",
-            Self::Single => "single",
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -926,6 +497,19 @@ pub(crate) enum TableKind {
     Bits16,
     #[value(name = "8")]
     Bits8,
+}
+
+/// What is kept of a run in case that it is cut off.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Checkpoints")]
+pub(crate) struct CheckpointArgs {
+    /// Every so many seconds the fit is written to a file beside the model, from which --resume goes on; the file is
+    /// removed once the model is written
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    pub(crate) checkpoint: f64,
+    /// Go on from the checkpoint of the same command that was cut off; the files are the same as if it had not been
+    #[arg(long)]
+    pub(crate) resume: bool,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -1,11 +1,12 @@
-//! The commands, one module each.
+//! The commands, one module each; models that share a command have one too.
 
 pub(crate) mod crossval;
 pub(crate) mod embed;
 pub(crate) mod firmware;
 pub(crate) mod fit;
+mod harmonium;
 pub(crate) mod info;
 pub(crate) mod map;
 pub(crate) mod sweep;
-pub(crate) mod topographic;
+mod topographic;
 pub(crate) mod words;

@@ -1,27 +1,19 @@
 //! `countgrid`: from a pile of documents to a map of what is in it.
 //!
-//! Parses, calls, reports. What is said about a mistake is in [`failure`], what is computed in [`fit`].
+//! Parses, calls, reports. What is computed is in the libraries; what to do about a mistake is in [`failure`].
 #![forbid(unsafe_code)]
 
 mod args;
-mod blockwise;
+mod candidates;
+mod collection;
 mod command;
-mod corpus;
-mod evaluation;
 mod failure;
-mod fit;
-mod harmonium;
 mod interrupt;
-mod labels;
-mod layout;
-mod memory;
-mod model;
-mod posteriors;
+mod model_file;
 mod report;
-mod scaling;
-mod store;
+mod sides;
 mod threads;
-mod topographic;
+mod training;
 
 use std::process::ExitCode;
 

@@ -10,9 +10,8 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-pub(crate) use countgrid_map::group_digits as thousands;
-
-use crate::memory;
+use countgrid_corpus::memory::{format_bytes, peak};
+use countgrid_estimators::format_sides;
 
 /// Where and how a run reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,13 +75,13 @@ impl Report {
             let bytes = file.metadata().map_or(0, |about| about.len());
             self.event(
                 "wrote",
-                format_args!("{} ({})", file.display(), memory::size(bytes.into())),
+                format_args!("{} ({})", file.display(), format_bytes(bytes.into())),
                 json!({ "file": file.to_string_lossy(), "bytes": bytes }),
             );
         }
         if self.output == Output::Json {
             fields["seconds"] = self.seconds().into();
-            fields["peak_memory"] = memory::peak().and_then(|bytes| u64::try_from(bytes).ok()).into();
+            fields["peak_memory"] = peak().and_then(|bytes| u64::try_from(bytes).ok()).into();
             fields["files"] = files.iter().map(|file| file.to_string_lossy()).collect();
             self.object("summary", fields);
         }
@@ -111,25 +110,6 @@ impl Report {
     }
 }
 
-/// Where a fit is.
-#[derive(Clone, Debug)]
-pub(crate) struct Step {
-    /// Which restart of how many, from 1.
-    pub(crate) restart: (usize, usize),
-    /// The present grid, such as `16x16`.
-    pub(crate) grid: String,
-    /// Updates made on it.
-    pub(crate) iteration: usize,
-    /// Updates made altogether, at most those announced.
-    pub(crate) done: usize,
-    /// Log evidence per token, in nats.
-    pub(crate) bound_per_token: f64,
-    /// Which share of the work is done, in `[0, 1]`.
-    pub(crate) share: f64,
-    /// Whether the fit of this grid is over.
-    pub(crate) last: bool,
-}
-
 /// A bar where standard error is a terminal, else a line every ten iterations.
 #[derive(Debug)]
 pub(crate) struct Progress<'a> {
@@ -140,26 +120,28 @@ pub(crate) struct Progress<'a> {
 
 impl Progress<'_> {
     /// Shows where the fit is; on a bar within 80 columns.
-    pub(crate) fn show(&self, step: &Step) {
-        let left = self.left(step.share);
-        let Step { restart: (restart, restarts), grid, iteration, bound_per_token, .. } = step;
-        let restart_of =
-            if *restarts > 1 { format!("restart {restart}/{restarts}, ") } else { String::new() };
-        let left_text = left.map_or(String::new(), |left| format!(", {} left", duration(left)));
-        let bound = format!("bound per token {bound_per_token:.4}{left_text}");
+    pub(crate) fn show(&self, at: &countgrid_estimators::Progress) {
+        let left = self.left(at.share_done);
+        let (restart, restarts, iteration) = (at.restart + 1, at.restarts, at.iteration);
+        let grid = format_sides(&at.extents);
+        let restart_of = if restarts > 1 { format!("restart {restart}/{restarts}, ") } else { String::new() };
+        // A harmonium has no bound.
+        let bound =
+            at.bound_per_token.map(|bound| format!(", bound per token {bound:.4}")).unwrap_or_default();
+        let left_text = left.map(|left| format!(", {} left", duration(left))).unwrap_or_default();
         match (&self.bar, self.report.output) {
             (Some(bar), _) => {
-                bar.set_position(step.done as u64);
-                bar.set_message(format!("{restart_of}{grid}, {bound}"));
+                bar.set_position(at.done as u64);
+                bar.set_message(format!("{restart_of}{grid}{bound}{left_text}"));
             }
-            (None, Output::Text) if iteration % 10 == 0 || step.last => {
-                eprintln!("fit       {restart_of}grid {grid}, iteration {iteration}, {bound}");
+            (None, Output::Text) if iteration % 10 == 0 || at.last => {
+                eprintln!("fit       {restart_of}grid {grid}, iteration {iteration}{bound}{left_text}");
             }
             (None, Output::Json) => self.report.object(
                 "iteration",
                 json!({
                     "restart": restart, "grid": grid, "iteration": iteration,
-                    "bound_per_token": bound_per_token, "seconds": self.report.seconds(),
+                    "bound_per_token": at.bound_per_token, "seconds": self.report.seconds(),
                     "seconds_left": left.map(|left| left.as_secs_f64()),
                 }),
             ),

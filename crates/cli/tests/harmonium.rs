@@ -244,11 +244,11 @@ fn what_makes_no_sense_is_refused_with_a_remedy() {
         (vec!["fit", "made.csv", "--model", "harmonium", "--topics", "0"], "topics"),
         (
             vec!["fit", "made.csv", "--model", "harmonium", "--prior", "0.1"],
-            "--prior is for posterior sampling",
+            "a prior is for posterior sampling",
         ),
-        (vec!["fit", "made.csv", "--model", "harmonium", "--prior", "wide"], "take a standard deviation"),
-        (vec!["fit", "made.csv", "--model", "harmonium", "--step-size", "nan"], "is no step"),
-        (vec!["fit", "made.csv", "--model", "harmonium", "--steps", "0"], "--steps 0"),
+        (vec!["fit", "made.csv", "--model", "harmonium", "--prior", "wide"], "a prior is a standard deviation"),
+        (vec!["fit", "made.csv", "--model", "harmonium", "--step-size", "nan"], "--step-size"),
+        (vec!["fit", "made.csv", "--model", "harmonium", "--steps", "0"], "take --steps of at least 1"),
         (
             vec!["fit", "made.csv", "--model", "harmonium", "--step-size", "1e30"],
             "take a smaller --step-size",
@@ -283,7 +283,7 @@ fn what_makes_no_sense_is_refused_with_a_remedy() {
             ],
             "divergence",
         ),
-        (vec!["crossval", "made.csv", "--metric", "cosine"], "--metric is for"),
+        (vec!["crossval", "made.csv", "--metric", "cosine"], "is for nearest neighbours"),
     ] {
         let refused = run(folder, &args);
         let error = String::from_utf8_lossy(&refused.stderr).into_owned();

@@ -158,9 +158,9 @@ fn options_that_mean_nothing_are_refused_and_nothing_is_written() {
         (&["--model", "zip-gtm", "--points", "9999999x9999999"], "are more than"),
         (&["--model", "zip-gtm", "--width", "0"], "`width` is out of range"),
         (&["--model", "zip-gtm", "--latent", "torus", "--width", "2"], "`width` is out of range"),
-        (&["--model", "zip-gtm", "--latent", "torus", "--basis", "sinh"], "does not go around a torus"),
-        (&["--model", "zip-gtm", "--basis", "sinh", "--width", "1"], "--width is of RBFs"),
-        (&["--model", "multinomial-gtm", "--exposure", "length"], "--exposure length scales rates"),
+        (&["--model", "zip-gtm", "--latent", "torus", "--basis", "sinh"], "do not go around a torus"),
+        (&["--model", "zip-gtm", "--basis", "sinh", "--width", "1"], "a width is of RBFs"),
+        (&["--model", "multinomial-gtm", "--exposure", "length"], "exposure by length scales rates"),
         (&["--model", "zip-gtm", "--neighbours", "0"], "--neighbours 0 leaves nobody"),
         (&["--sample", "0"], "--sample 0 leaves no document"),
     ];

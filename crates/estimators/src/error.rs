@@ -9,7 +9,6 @@ use countgrid_harmonium::HarmoniumError;
 use countgrid_hmm::HmmError;
 use countgrid_io::ModelError;
 use countgrid_lda::LdaError;
-use countgrid_scores::FeatureError;
 use countgrid_torus::ShapeError;
 
 use crate::{
@@ -53,6 +52,9 @@ pub enum EstimatorError {
     Classify(ClassifyError),
     /// The iterations came to no end: a free energy is not finite.
     Fit(FitError<Infallible>),
+    /// A grid that no page shows.
+    #[cfg(feature = "pages")]
+    Page(countgrid_map::PageError),
     /// A model file could not be read or written.
     File(ModelError),
     /// A file that was read holds no such model.
@@ -104,6 +106,8 @@ impl fmt::Display for EstimatorError {
             Self::Features(error) => error.fmt(f),
             Self::Classify(error) => error.fmt(f),
             Self::Fit(error) => error.fmt(f),
+            #[cfg(feature = "pages")]
+            Self::Page(error) => error.fmt(f),
             Self::File(error) => error.fmt(f),
             Self::Model(error) => error.fmt(f),
             Self::Checkpoint(error) => error.fmt(f),
@@ -172,14 +176,14 @@ impl Error for EstimatorError {
     }
 }
 
-impl<E> From<FeatureError<E>> for EstimatorError
+impl<E> From<countgrid_scores::FeatureError<E>> for EstimatorError
 where
     Self: From<E>,
-    FeatureError<E>: fmt::Display,
+    countgrid_scores::FeatureError<E>: fmt::Display,
 {
-    fn from(error: FeatureError<E>) -> Self {
+    fn from(error: countgrid_scores::FeatureError<E>) -> Self {
         match error {
-            FeatureError::Model(error) => error.into(),
+            countgrid_scores::FeatureError::Model(error) => error.into(),
             error => Self::Gradient { problem: error.to_string() },
         }
     }
@@ -199,6 +203,13 @@ from! {
     Harmonium(HarmoniumError) Topographic(TopographicOptionError) HarmoniumOption(HarmoniumOptionError)
     Features(FeatureError) Classify(ClassifyError) File(ModelError)
     Model(ModelFileError) Checkpoint(CheckpointError)
+}
+
+#[cfg(feature = "pages")]
+impl From<countgrid_map::PageError> for EstimatorError {
+    fn from(error: countgrid_map::PageError) -> Self {
+        Self::Page(error)
+    }
 }
 
 impl From<ShapeError> for EstimatorError {

@@ -7,7 +7,7 @@
 //!
 //! # Features
 //! `files` (default): counts that are too many for the memory go to a temporary file. `rayon` (default): all threads of
-//! the pool compute; no result depends on it.
+//! the pool compute; no result depends on it. `pages`: fitted grids as pages to look at.
 #![forbid(unsafe_code)]
 
 mod any;
@@ -24,6 +24,8 @@ mod hmm;
 mod layout;
 mod lda;
 mod model_file;
+#[cfg(feature = "pages")]
+mod pages;
 mod progress;
 mod record;
 mod schedule;
@@ -31,6 +33,8 @@ mod topographic;
 mod training;
 mod words;
 
+#[cfg(feature = "pages")]
+pub use crate::pages::GridPage;
 pub use crate::{
     any::AnyModel,
     blocks::{BagError, BagTotals, BlockLearner, BlockPass},

@@ -1,2 +1,64 @@
-//! How good a model is, on documents that were held out.
+//! How good a model is, on documents that were held out: folds with everything learned inside, choice of options in
+//! inner folds, features, classifiers, predictions and reports as data.
+//!
+//! [`cross_validate`] takes [`LabelledData`] and one or several [`Candidate`]s, and returns a [`CrossValidation`]:
+//! predictions, a confusion matrix, accuracies with a standard error. [`regress`] is the same for labels that are
+//! numbers. Which words are kept, the models, their features and the classifier are learned in each fold from the
+//! documents that are not held out. [`LatentSemanticIndex`] is a baseline.
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//!
+//! use countgrid_corpus::{Corpus, CorpusOptions, WordOptions};
+//! use countgrid_evaluation::{Candidate, EvaluationOptions, LabelledData, Protocol, cross_validate, never};
+//! use countgrid_io::{Columns, read_json_lines};
+//!
+//! let line = |label: &str, text: &str| format!("{{\"label\": \"{label}\", \"text\": \"{text}\"}}\n");
+//! let lines = line("bread", "salt oven bread flour") + &line("boats", "keel mast sail rope");
+//! let documents = read_json_lines(lines.repeat(6).as_bytes(), "made.jsonl", &Columns::default())?;
+//! // Every word is kept: which of them a model sees is decided in each fold.
+//! let options = CorpusOptions { words: WordOptions::default().keep_all(), ..CorpusOptions::default() };
+//! let corpus = Corpus::<f32>::from_documents("made", documents, &options)?;
+//! let data = LabelledData::new(corpus, None)?;
+//! let mut options = EvaluationOptions::default();
+//! options.grid.extents = Some(vec![4, 4]);
+//! let candidate = Candidate { name: "4x4".to_owned(), options };
+//! let protocol = Protocol { folds: 3, ..Protocol::default() };
+//! let result = cross_validate(&data, &[candidate], &protocol, |_| ControlFlow::Continue(()), &never)?;
+//! assert_eq!(result.confusion.accuracy(), Some(1.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
+
+mod classifier;
+mod cross_validation;
+mod data;
+mod error;
+mod kinds;
+mod lsi;
+mod models;
+mod options;
+mod regression;
+
+pub use crate::{
+    classifier::predict,
+    cross_validation::{CrossValidation, ErrorUnit, EvaluationEvent, Prediction, cross_validate},
+    data::{Fold, LabelledData, Part},
+    error::{EvaluationError, OptionError},
+    kinds::{Classifier, Features, Metric, ModelKind, WordSelection},
+    lsi::LatentSemanticIndex,
+    models::FittedModel,
+    options::{Candidate, EvaluationOptions, Protocol, Stop, never},
+    regression::{Estimate, Regression, regress},
+};
+
+/// A float type that bags and models can be of: `f32` or `f64`.
+pub use countgrid_estimators::Stored as Scalar;
+
+/// So many zeros, or an error rather than an abort.
+fn zeros<T: Clone + Default>(elements: usize) -> Result<Vec<T>, EvaluationError> {
+    let mut zeros = Vec::new();
+    zeros.try_reserve_exact(elements).map_err(|_| EvaluationError::Memory { elements })?;
+    zeros.resize(elements, T::default());
+    Ok(zeros)
+}

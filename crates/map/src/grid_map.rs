@@ -130,6 +130,11 @@ impl GridMap {
         cell.checked_div(self.planes.plane()).unwrap_or(0)
     }
 
+    /// The documents of a layer so far; none if there is no such layer.
+    pub fn documents(&self, layer: usize) -> &[Document] {
+        self.documents.get(layer).map_or(&[], Vec::as_slice)
+    }
+
     /// Adds the next document, on the layer where it is likeliest, of equals the first. Its own
     /// [`Document::posterior`] is replaced.
     pub fn push(&mut self, document: Document, posterior: DocumentPosterior<'_>) {

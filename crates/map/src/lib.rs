@@ -19,6 +19,7 @@ mod html;
 mod page;
 #[cfg(feature = "pictures")]
 pub mod pictures;
+mod point_map;
 mod words;
 
 pub use crate::{
@@ -28,5 +29,6 @@ pub use crate::{
     },
     html::write_html,
     page::{Document, MAX_CELLS, Page, Space, Word, coverage, truncate_text},
+    point_map::PointMap,
     words::characteristic_words,
 };

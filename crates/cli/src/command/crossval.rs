@@ -1,16 +1,23 @@
 //! `countgrid crossval`: how well labels are told, each time of documents that were held out.
 
-use std::{collections::BTreeMap, io, path::Path, time::Instant};
+use std::{collections::BTreeMap, io, ops::ControlFlow, path::Path, time::Instant};
 
+use countgrid_classify::Confusion;
+use countgrid_corpus::SequenceCorpus;
+use countgrid_estimators::Stored;
+use countgrid_evaluation::{
+    Candidate, CrossValidation, EvaluationEvent, LabelledData, ModelKind, Regression, cross_validate, regress,
+};
 use countgrid_io::{check_writable, write_atomically};
-use serde_json::json;
+use countgrid_map::group_digits;
+use serde_json::{Value, json};
 
 use crate::{
     args::{CrossvalArgs, EvaluationArgs, Precision},
-    evaluation::{Candidate, Data, Estimate, Trial, candidates, regression, rows, trial},
+    candidates::{Choice, choices},
+    collection::{Input, scaling},
     failure::Failure,
     interrupt::Interrupt,
-    model::Stored,
     report::Report,
     threads,
 };
@@ -21,57 +28,157 @@ pub(crate) fn run(args: &CrossvalArgs) -> Result<(), Failure> {
     }
     let (output, args) = (args.output.as_deref(), &args.evaluation);
     let report = Report::new(args.reporting.quiet, args.reporting.json);
-    args.fit.check()?;
-    args.check()?;
-    let candidates = candidates(args)?;
+    args.options()?;
+    let choices = choices(args)?;
     let interrupt = Interrupt::install()?;
     threads::run(args.fit.threads, || match args.fit.precision {
-        Precision::F32 => cross_validate::<f32>(args, output, &candidates, &report, &interrupt),
-        Precision::F64 => cross_validate::<f64>(args, output, &candidates, &report, &interrupt),
+        Precision::F32 => cross_validated::<f32>(args, output, &choices, &report, &interrupt),
+        Precision::F64 => cross_validated::<f64>(args, output, &choices, &report, &interrupt),
     })
 }
 
-fn cross_validate<T: Stored>(
+/// The labelled documents, over every word that there is.
+pub(crate) fn labelled<T: Stored>(
+    args: &EvaluationArgs,
+    outputs: &[&Path],
+    report: &Report,
+) -> Result<LabelledData<T>, Failure> {
+    let mut input = Input::new(Some(&args.path), &args.read, outputs);
+    input.options.words = args.every_word()?;
+    // Counts are scaled once words are selected, in each fold.
+    input.options.scaling.scale = scaling(&args.numbers)?.scale;
+    if args.model != ModelKind::Hmm {
+        return Ok(LabelledData::new(input.read::<T>(report)?, None)?);
+    }
+    let SequenceCorpus { corpus, sequences, alphabet } =
+        SequenceCorpus::<T>::read(&args.path, &input.options)?;
+    let symbols = sequences.as_view().positions();
+    report.event(
+        "read",
+        format_args!(
+            "{}: {} sequences, {} symbols of the alphabet `{alphabet}`",
+            args.path.display(),
+            group_digits(corpus.documents.len()),
+            group_digits(symbols)
+        ),
+        json!({
+            "path": args.path.to_string_lossy(), "documents": corpus.documents.len(), "symbols": symbols,
+        }),
+    );
+    Ok(LabelledData::new(corpus, Some(sequences))?)
+}
+
+fn cross_validated<T: Stored>(
     args: &EvaluationArgs,
     output: Option<&Path>,
-    candidates: &[Candidate],
+    choices: &[Choice],
     report: &Report,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let data = Data::<T>::read(args, &output.into_iter().collect::<Vec<_>>(), report)?;
+    let data = labelled::<T>(args, &output.into_iter().collect::<Vec<_>>(), report)?;
     if data.unlabelled() > 0 {
         report.note(format_args!("{} documents have no label and are left out", data.unlabelled()));
     }
-    let began = Instant::now();
+    let started = Instant::now();
     interrupt.begin();
+    let (stop, protocol) = (|| interrupt.requested(), args.protocol());
     if args.numeric {
-        let estimates = regression(&data, args, report, interrupt)?;
+        let result = regress(&data, &args.options()?, &protocol, |_| ControlFlow::Continue(()), &stop)?;
+        report_regression(&result, args, started.elapsed().as_secs_f64(), report);
         if let Some(output) = output {
             let _whole = interrupt.writing();
-            write_atomically(output, |out| write_estimates(out, &data, &estimates))?;
+            write_atomically(output, |out| write_estimates(out, &data, &result))?;
         }
         return Ok(());
     }
-    let done = trial(&data, candidates, args, report, interrupt)?;
-    report_accuracy(args, candidates, &done, data.names(), began.elapsed().as_secs_f64(), report);
+    let candidates: Vec<Candidate> = choices.iter().map(|choice| choice.candidate.clone()).collect();
+    let name = |candidate: usize| candidates.get(candidate).map_or("", |candidate| &candidate.name);
+    let names = data.label_names();
+    let result = cross_validate(
+        &data,
+        &candidates,
+        &protocol,
+        |event| {
+            match *event {
+                EvaluationEvent::Fold { repetition, fold, folds, candidate } if candidates.len() > 1 => {
+                    report.event(
+                        "fold",
+                        format_args!("{} of {folds}: {}", fold + 1, name(candidate)),
+                        json!({ "repeat": repetition + 1, "fold": fold + 1, "chosen": name(candidate) }),
+                    )
+                }
+                EvaluationEvent::Repetition { repetition, accuracy, confusion } => report.event(
+                    "repeat",
+                    format_args!(
+                        "{} of {}: accuracy {:.2} %",
+                        repetition + 1,
+                        args.repeats,
+                        100.0 * accuracy
+                    ),
+                    json!({
+                        "repeat": repetition + 1, "accuracy": accuracy, "confusion": rows(confusion, names),
+                    }),
+                ),
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        },
+        &stop,
+    )?;
+    if result.interrupted {
+        report.note("ended early: what follows is of the folds before");
+    }
+    report_accuracy(args, &candidates, &result, names, started.elapsed().as_secs_f64(), report);
     if let Some(output) = output {
         let _whole = interrupt.writing();
-        write_atomically(output, |out| write(out, &data, candidates, &done))?;
+        write_atomically(output, |out| write(out, &data, &candidates, &result))?;
     }
     Ok(())
+}
+
+/// The rows of a confusion matrix.
+fn rows(confusion: &Confusion<Vec<u64>>, names: &[String]) -> Value {
+    confusion.counts().chunks(names.len().max(1)).map(|row| json!(row)).collect()
+}
+
+fn report_regression(result: &Regression, args: &EvaluationArgs, seconds: f64, report: &Report) {
+    if result.interrupted {
+        report.note("ended early: nothing is told of the repetition that was under way");
+        return;
+    }
+    let (r, r_error) = (result.correlations.mean(), result.correlations.standard_error());
+    let shown = |x: Option<f64>| x.map_or("none".to_owned(), |x| format!("{x:.4}"));
+    let Regression { rms_error, rms_error_of_mean, estimates, .. } = result;
+    report.event(
+        "correlation",
+        format_args!(
+            "{} (standard error {} over repetitions); root mean square error {rms_error:.4}, of the mean \
+             {rms_error_of_mean:.4}; {} predictions, {seconds:.1} s, seed {}",
+            shown(r),
+            shown(r_error),
+            estimates.len(),
+            args.fit.seed
+        ),
+        json!({
+            "correlation": r, "standard_error": r_error, "rms_error": rms_error,
+            "rms_error_of_mean": rms_error_of_mean, "predictions": estimates.len(), "seconds": seconds,
+            "seed": args.fit.seed, "folds": (!args.leave_one_out).then_some(args.folds), "repeats": args.repeats,
+        }),
+    );
 }
 
 fn report_accuracy(
     args: &EvaluationArgs,
     candidates: &[Candidate],
-    done: &Trial,
+    result: &CrossValidation,
     names: &[String],
     seconds: f64,
     report: &Report,
 ) {
     let percent =
         |share: Option<f64>| share.map_or("none".to_owned(), |share| format!("{:.2}", 100.0 * share));
-    let ((error, over), all) = (done.standard_error(), &done.confusion);
+    let ((error, unit), all) = (result.standard_error(), &result.confusion);
+    let over = unit.name();
     let mut table = format!(
         "{} % (standard error {} over {over}), {} predictions, {seconds:.1} s, seed {}",
         percent(all.accuracy()),
@@ -81,15 +188,15 @@ fn report_accuracy(
     );
     // How often each candidate was chosen, of all documents that were held out.
     let mut chosen: BTreeMap<usize, usize> = BTreeMap::new();
-    done.predictions.iter().for_each(|prediction| *chosen.entry(prediction.candidate).or_default() += 1);
-    let name = |place: &usize| candidates.get(*place).map(Candidate::name).unwrap_or_default();
+    result.predictions.iter().for_each(|prediction| *chosen.entry(prediction.candidate).or_default() += 1);
+    let name = |place: &usize| candidates.get(*place).map_or("", |candidate| &candidate.name);
     if candidates.len() > 1 {
         table.push_str("\ndocuments told by what was chosen in inner folds");
         chosen.iter().for_each(|(place, count)| table.push_str(&format!("\n{count:>7} {}", name(place))));
     }
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     table.push_str("\nlabel, and how often each label was found for it");
-    for (name, row) in names.iter().zip(all.counts().chunks(names.len())) {
+    for (name, row) in names.iter().zip(all.counts().chunks(names.len().max(1))) {
         table.push_str(&format!("\n{name:width$}"));
         row.iter().for_each(|count| table.push_str(&format!(" {count:>7}")));
     }
@@ -99,10 +206,12 @@ fn report_accuracy(
         json!({
             "accuracy": all.accuracy(), "standard_error": error, "over": over, "predictions": all.items(),
             "labels": names, "confusion": rows(all, names), "seconds": seconds, "seed": args.fit.seed,
-            "classifier": args.classifier.name(), "model": args.model.name(), "features": args.features.map(|kind| kind.name()),
+            "classifier": args.classifier.name(), "model": args.model.name(),
+            "features": args.features.map(|kind| kind.name()),
             "folds": (!args.leave_one_out).then_some(args.folds), "repeats": args.repeats,
-            "neighbours": args.neighbours, "metric": args.metric.map(|metric| metric.name()), "penalty": args.penalty, "gamma": args.gamma,
-            "select": args.select.name(), "interrupted": done.interrupted,
+            "neighbours": args.neighbours, "metric": args.metric.map(|metric| metric.name()),
+            "penalty": args.penalty, "gamma": args.gamma, "select": args.select.name(),
+            "interrupted": result.interrupted,
             "chosen": chosen.iter().map(|(place, count)| (name(place), *count)).collect::<BTreeMap<_, _>>(),
         }),
     );
@@ -110,39 +219,34 @@ fn report_accuracy(
 
 fn write<T: Stored>(
     out: &mut dyn io::Write,
-    data: &Data<T>,
+    data: &LabelledData<T>,
     candidates: &[Candidate],
-    done: &Trial,
+    result: &CrossValidation,
 ) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(["repeat", "fold", "id", "label", "found", "chosen"])?;
-    let label = |label: usize| data.names().get(label).map_or("", String::as_str);
-    for prediction in &done.predictions {
+    let label = |label: usize| data.label_names().get(label).map_or("", String::as_str);
+    for prediction in &result.predictions {
         let (repeat, fold) = ((prediction.repetition + 1).to_string(), (prediction.fold + 1).to_string());
-        let chosen = candidates.get(prediction.candidate).map(Candidate::name).unwrap_or_default();
-        let (id, is, found) = (data.id(prediction.item), label(prediction.label), label(prediction.found));
-        csv.write_record([repeat.as_str(), fold.as_str(), id, is, found, chosen.as_str()])?;
+        let chosen = candidates.get(prediction.candidate).map_or("", |candidate| &candidate.name);
+        let (id, is, found) =
+            (data.id(prediction.item), label(prediction.label), label(prediction.predicted));
+        csv.write_record([repeat.as_str(), fold.as_str(), id, is, found, chosen])?;
     }
     csv.flush()
 }
 
 fn write_estimates<T: Stored>(
     out: &mut dyn io::Write,
-    data: &Data<T>,
-    estimates: &[Estimate],
+    data: &LabelledData<T>,
+    result: &Regression,
 ) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(["repeat", "fold", "id", "value", "found"])?;
-    for one in estimates {
+    for one in &result.estimates {
         let (repeat, fold) = ((one.repetition + 1).to_string(), (one.fold + 1).to_string());
-        let (value, found) = (one.value.to_string(), one.found.to_string());
-        csv.write_record([
-            repeat.as_str(),
-            fold.as_str(),
-            data.id(one.item),
-            value.as_str(),
-            found.as_str(),
-        ])?;
+        let (value, found) = (one.value.to_string(), one.estimated.to_string());
+        csv.write_record([&repeat, &fold, data.id(one.item), &value, &found])?;
     }
     csv.flush()
 }

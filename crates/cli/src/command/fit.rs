@@ -2,129 +2,153 @@
 
 use std::path::Path;
 
+use countgrid_corpus::{Corpus, WordOptions};
+use countgrid_estimators::{FitSummary, FittedGrid, GridOptions, GridSchedule, GridStart, Stored, Training};
 use countgrid_io::{check_writable, save};
-use countgrid_text::TextOptions;
+use countgrid_map::group_digits;
 use serde_json::json;
 
+use super::harmonium;
 use crate::{
-    args::{FitArgs, GridArgs, Precision, WordArgs},
-    corpus::{Corpus, Input, text_options},
+    args::{FitArgs, GridArgs, Precision, Schedule},
+    collection::{Input, block_limits, scaling, word_options},
     failure::Failure,
-    fit::{FitSummary, Fitted, fit},
-    harmonium,
     interrupt::Interrupt,
-    labels::Labelled,
-    layout::Layout,
-    memory,
-    model::{About, Stored, to_file},
-    report::{Report, thousands},
+    report::Report,
     threads,
+    training::{self, Checkpoints},
 };
 
 pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
-    if let Some(family) = args.model.family() {
-        return harmonium::fit(args, family);
+    if let Some(kind) = args.model.kind() {
+        return harmonium::fit(args, kind);
     }
     let report = Report::new(args.reporting.quiet, args.reporting.json);
     check_writable(&args.output)?;
-    let text = text_options(&args.words)?;
-    args.fit.check()?;
+    let options = grid_options(&args.fit)?;
+    let checkpoints = Checkpoints::beside(&args.output, &args.checkpoints);
     let interrupt = Interrupt::install()?;
     threads::run(args.fit.threads, || match args.fit.precision {
-        Precision::F32 => fit_and_save::<f32>(args, text, &report, &interrupt),
-        Precision::F64 => fit_and_save::<f64>(args, text, &report, &interrupt),
+        Precision::F32 => fit_and_save::<f32>(args, &options, &checkpoints, &report, &interrupt),
+        Precision::F64 => fit_and_save::<f64>(args, &options, &checkpoints, &report, &interrupt),
     })
-}
-
-/// The layout to fit. Counts that leave no room for it go to a file.
-pub(crate) fn layout_of<T: Stored>(
-    corpus: &mut Corpus<T>,
-    args: &GridArgs,
-    report: &Report,
-) -> Result<Layout, Failure> {
-    let layout = Layout::choose(args.grid.as_ref(), args.window.as_ref(), corpus.nonempty)?;
-    if memory::plan::<T>(&layout, corpus.vocabulary.len(), args.restarts).is_err() {
-        corpus.bags.spill()?;
-    }
-    if let Some(bytes) = corpus.bags.file_bytes() {
-        report.event(
-            "stream",
-            format_args!(
-                "{} counts in a temporary file of {}, {} blocks",
-                thousands(corpus.bags.entries()),
-                memory::size(bytes.into()),
-                corpus.bags.blocks().len()
-            ),
-            json!({
-                "entries": corpus.bags.entries(), "bytes": bytes, "blocks": corpus.bags.blocks().len(),
-            }),
-        );
-    }
-    Ok(layout)
 }
 
 fn fit_and_save<T: Stored>(
     args: &FitArgs,
-    text: TextOptions,
+    options: &GridOptions,
+    checkpoints: &Checkpoints,
     report: &Report,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let input = Input {
-        path: Some(&args.path),
-        read: &args.read,
-        scaling: args.numbers.scaling()?,
-        outputs: &[&args.output],
-        entries: false,
-        sample: None,
-        stream: args.fit.stream,
-        block_entries: args.fit.block_entries,
-    };
-    let mut corpus = input.select::<T>(&args.words, report)?;
-    let layout = layout_of(&mut corpus, &args.fit, report)?;
-    let Fitted { grid, histograms, summary } =
-        fit::<T>(&corpus.bags, corpus.tokens, &layout, &args.fit, report, interrupt)?;
-    report_fit(&summary, report);
-    let labels = Labelled::embed(&histograms, &corpus, report)?;
-    let about = about(&corpus.name, &corpus, text, &args.words, &args.fit, &summary);
+    let mut input = Input::new(Some(&args.path), &args.read, &[&args.output]);
+    input.options.words = word_options(&args.words)?;
+    input.options.scaling = scaling(&args.numbers)?;
+    input.options.keep_documents = false;
+    input.options.blocks = block_limits(args.fit.stream, args.fit.block_entries);
+    let mut corpus = input.read::<T>(report)?;
+    let grid = fit(&mut corpus, None, (options, &input.options.words), checkpoints, report, interrupt)?;
     {
         let _whole = interrupt.writing();
-        save(&args.output, &to_file(&about, &layout, &grid, labels.as_ref()))?;
+        save(&args.output, &grid.to_file())?;
     }
-    report_files(report, &corpus, &summary, &[&args.output]);
+    checkpoints.remove();
+    report_files(report, &corpus, &grid, &[&args.output]);
     Ok(())
 }
 
-/// What goes into a model besides its numbers.
-pub(crate) fn about<T: Stored>(
-    title: &str,
-    corpus: &Corpus<T>,
-    text: TextOptions,
-    words: &WordArgs,
-    args: &GridArgs,
-    summary: &FitSummary,
-) -> About {
-    // Nothing that two equal runs do not share, such as times and paths: equal runs give equal files.
-    let fit = json!({
-        "documents": corpus.bags.len(), "tokens": corpus.tokens,
-        "min_count": words.min_count, "max_share": words.max_share, "max_words": words.max_words,
-        "iterations": summary.iterations, "end": summary.end_reason(), "bound_per_token": summary.bound_per_token,
-        "pseudocount": summary.pseudocount, "seed": args.seed, "restarts": args.restarts,
-        "restart": summary.restart, "learn_prior": args.learn_prior, "inner_passes": args.inner_passes,
-        "schedule": args.schedule.name(), "tolerance": args.tolerance, "anneal": args.anneal,
-        "anneal_iterations": args.anneal.map(|_| args.annealing()), "batch": args.batch,
-        "passes": args.batch.map(|_| args.mini_passes()),
-    });
-    About {
-        title: title.to_owned(),
-        vocabulary: corpus.vocabulary.clone(),
-        text,
-        scaling: corpus.scaling,
-        fit,
+/// A grid with its labels, fitted to a corpus. Counts that leave no room for it go to a file.
+pub(crate) fn fit<T: Stored>(
+    corpus: &mut Corpus<T>,
+    title: Option<&str>,
+    (options, words): (&GridOptions, &WordOptions),
+    checkpoints: &Checkpoints,
+    report: &Report,
+    interrupt: &Interrupt,
+) -> Result<FittedGrid<T>, Failure> {
+    let plan = options.plan(corpus)?;
+    if let Some(bytes) = corpus.bags.file_bytes() {
+        let (entries, blocks) = (corpus.bags.entries(), corpus.bags.blocks().len());
+        report.event(
+            "stream",
+            format_args!(
+                "{} counts in a temporary file of {}, {blocks} blocks",
+                group_digits(entries),
+                countgrid_corpus::memory::format_bytes(bytes.into()),
+            ),
+            json!({ "entries": entries, "bytes": bytes, "blocks": blocks }),
+        );
     }
+    let (layout, pseudocount) = (plan.layout(), plan.pseudocount());
+    report.event(
+        "grid",
+        format_args!(
+            "{}, window {}; pseudocount {pseudocount:.3e}, seed {}",
+            countgrid_estimators::format_sides(layout.extents()),
+            countgrid_estimators::format_sides(layout.window()),
+            options.seed
+        ),
+        json!({
+            "grid": layout.extents(), "window": layout.window(), "pseudocount": pseudocount, "seed": options.seed,
+        }),
+    );
+    let training = match checkpoints.load()? {
+        Some(file) => Training::resume(plan, &corpus.bags, file)?,
+        None => Training::new(plan, &corpus.bags)?,
+    };
+    let mut grid = training::run(training, checkpoints, report, interrupt)?;
+    if let Some(summary) = grid.summary() {
+        report_fit(summary, report);
+    }
+    if corpus.labels.names.len() > grid.shape().features() {
+        // As large as the grid itself: rather a title than a class.
+        report.note(format_args!(
+            "the model leaves out labels: there are {}, more than words",
+            group_digits(corpus.labels.names.len())
+        ));
+    }
+    grid.describe(&title.unwrap_or(&corpus.name).to_owned(), corpus, words)?;
+    Ok(grid)
+}
+
+/// The options of a grid that were asked for.
+pub(crate) fn grid_options(args: &GridArgs) -> Result<GridOptions, Failure> {
+    args.check()?;
+    let start = match (args.anneal, args.batch) {
+        (Some(beta), _) => GridStart::Annealed {
+            beta,
+            iterations: args.anneal_iterations.unwrap_or(GridStart::ANNEALING_ITERATIONS),
+        },
+        (None, Some(size)) => {
+            GridStart::MiniBatches { size, passes: args.passes.unwrap_or(GridStart::PASSES) }
+        }
+        (None, None) => GridStart::Plain,
+    };
+    let schedule = match args.schedule {
+        Schedule::CoarseToFine => GridSchedule::CoarseToFine,
+        Schedule::Single => GridSchedule::Single,
+    };
+    let options = GridOptions {
+        extents: args.grid.as_ref().map(|sides| sides.0.clone()),
+        window: args.window.as_ref().map(|sides| sides.0.clone()),
+        iterations: args.iterations,
+        tolerance: args.tolerance,
+        seed: args.seed,
+        restarts: args.restarts,
+        pseudocount: args.pseudocount,
+        learn_prior: args.learn_prior,
+        inner_passes: args.inner_passes,
+        schedule,
+        start,
+        memory: None,
+        read_ahead: args.threads != Some(1),
+    };
+    options.validate()?;
+    Ok(options)
 }
 
 /// Reports how a fit ended.
-pub(crate) fn report_fit(summary: &FitSummary, report: &Report) {
+fn report_fit(summary: &FitSummary, report: &Report) {
     report.event(
         "fitted",
         format_args!(
@@ -136,7 +160,7 @@ pub(crate) fn report_fit(summary: &FitSummary, report: &Report) {
         ),
         json!({
             "iterations": summary.iterations, "end": summary.end_reason(), "bound_per_token": summary.bound_per_token,
-            "restart": summary.restart, "seconds": report.seconds(),
+            "restart": summary.restart + 1, "seconds": report.seconds(),
         }),
     );
 }
@@ -145,15 +169,16 @@ pub(crate) fn report_fit(summary: &FitSummary, report: &Report) {
 pub(crate) fn report_files<T: Stored>(
     report: &Report,
     corpus: &Corpus<T>,
-    summary: &FitSummary,
+    grid: &FittedGrid<T>,
     files: &[&Path],
 ) {
+    let summary = grid.summary();
     report.files_written(
         files,
         json!({
-            "documents": corpus.bags.len(), "tokens": corpus.tokens,
-            "vocabulary": corpus.vocabulary.len(), "iterations": summary.iterations, "end": summary.end_reason(),
-            "bound_per_token": summary.bound_per_token,
+            "documents": corpus.bags.len(), "tokens": corpus.tokens, "vocabulary": corpus.vocabulary.len(),
+            "iterations": summary.map(|summary| summary.iterations), "end": summary.map(FitSummary::end_reason),
+            "bound_per_token": summary.map(|summary| summary.bound_per_token),
         }),
     );
 }

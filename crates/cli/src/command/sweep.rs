@@ -1,17 +1,19 @@
 //! `countgrid sweep`: a cross-validation for each of several options, and a picture of them.
 
-use std::{fs, io, path::Path, time::Instant};
+use std::{fs, io, ops::ControlFlow, path::Path, time::Instant};
 
+use countgrid_estimators::Stored;
+use countgrid_evaluation::cross_validate;
 use countgrid_io::write_atomically;
 use countgrid_map::pictures::{Curve, LineChart, Point};
 use serde_json::{Map, Value, json};
 
+use super::crossval::labelled;
 use crate::{
     args::{EvaluationArgs, Precision, SweepArgs},
-    evaluation::{Candidate, Data, candidates, trial},
-    failure::Failure,
+    candidates::{Choice, choices},
+    failure::{BUG, Failure},
     interrupt::Interrupt,
-    model::Stored,
     report::Report,
     threads,
 };
@@ -19,19 +21,18 @@ use crate::{
 pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
     let (folder, args) = (args.output.as_path(), &args.evaluation);
     let report = Report::new(args.reporting.quiet, args.reporting.json);
-    args.fit.check()?;
-    args.check()?;
+    args.options()?;
     if args.numeric {
         return Err(Failure::new("a sweep compares accuracies, and --numeric has none", "take crossval"));
     }
-    let candidates = candidates(args)?;
+    let choices = choices(args)?;
     fs::create_dir_all(folder).map_err(|error| {
         Failure::new(format_args!("{}: {error}", folder.display()), "name another folder (--output)")
     })?;
     let interrupt = Interrupt::install()?;
     threads::run(args.fit.threads, || match args.fit.precision {
-        Precision::F32 => sweep::<f32>(args, folder, &candidates, &report, &interrupt),
-        Precision::F64 => sweep::<f64>(args, folder, &candidates, &report, &interrupt),
+        Precision::F32 => sweep::<f32>(args, folder, &choices, &report, &interrupt),
+        Precision::F64 => sweep::<f64>(args, folder, &choices, &report, &interrupt),
     })
 }
 
@@ -41,36 +42,39 @@ type Row = Map<String, Value>;
 fn sweep<T: Stored>(
     args: &EvaluationArgs,
     folder: &Path,
-    candidates: &[Candidate],
+    choices: &[Choice],
     report: &Report,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let file = folder.join("results.json");
-    let data = Data::<T>::read(args, &[], report)?;
+    let data = labelled::<T>(args, &[], report)?;
     let before = known(&file, &protocol(args))?;
     let mut results: Vec<Row> = Vec::new();
-    for (number, candidate) in candidates.iter().enumerate() {
-        let same = |row: &&Row| row.get("options").and_then(Value::as_str) == Some(&candidate.name());
+    for (number, choice) in choices.iter().enumerate() {
+        let (candidate, own) = (&choice.candidate, &choice.args);
+        let same = |row: &&Row| row.get("options").and_then(Value::as_str) == Some(&candidate.name);
         let (row, found) = match before.iter().find(same) {
             Some(row) => (row.clone(), "computed before"),
             None => {
                 let began = Instant::now();
-                let quiet = Report::new(true, false);
                 interrupt.begin();
-                let done = trial(&data, std::slice::from_ref(candidate), &candidate.args, &quiet, interrupt)?;
+                let only = std::slice::from_ref(candidate);
+                let stop = || interrupt.requested();
+                let done =
+                    cross_validate(&data, only, &own.protocol(), |_| ControlFlow::Continue(()), &stop)?;
                 if done.interrupted {
                     report.note("ended early; the same command goes on from here");
                     break;
                 }
-                let (error, over) = done.standard_error();
-                let mut row: Row = candidate.chosen.iter().map(|(o, v)| (o.clone(), json!(v))).collect();
-                row.insert("options".to_owned(), json!(candidate.name()));
+                let (error, unit) = done.standard_error();
+                let mut row: Row = choice.chosen.iter().map(|(o, v)| (o.clone(), json!(v))).collect();
+                row.insert("options".to_owned(), json!(candidate.name));
                 row.insert("accuracy".to_owned(), json!(done.confusion.accuracy()));
                 row.insert("standard_error".to_owned(), json!(error));
-                row.insert("over".to_owned(), json!(over));
+                row.insert("over".to_owned(), json!(unit.name()));
                 row.insert("predictions".to_owned(), json!(done.confusion.items()));
                 row.insert("seconds".to_owned(), json!(began.elapsed().as_secs_f64()));
-                if let (Some(grid), Some(window)) = (&candidate.args.fit.grid, &candidate.args.fit.window) {
+                if let (Some(grid), Some(window)) = (&own.fit.grid, &own.fit.window) {
                     let cells = |sides: &[usize]| sides.iter().map(|&side| side as f64).product::<f64>();
                     row.insert("axes".to_owned(), json!(grid.0.len()));
                     row.insert("capacity".to_owned(), json!(cells(&grid.0) / cells(&window.0)));
@@ -86,8 +90,8 @@ fn sweep<T: Stored>(
             format_args!(
                 "{} of {}: {} {} % (standard error {}) {found}",
                 number + 1,
-                candidates.len(),
-                candidate.name(),
+                choices.len(),
+                candidate.name,
                 percent("accuracy"),
                 percent("standard_error"),
             ),
@@ -164,7 +168,7 @@ fn write(folder: &Path, args: &EvaluationArgs, results: &[Row]) -> Result<(), Fa
     if chart.curves.is_empty() {
         return Ok(()); // no grids are compared
     }
-    let drawn = |error| Failure::new(format_args!("the picture: {error}"), "this is a bug worth a report");
+    let drawn = |error| Failure::new(format_args!("the picture: {error}"), BUG);
     let (svg, png) = (chart.svg().map_err(drawn)?, chart.png().map_err(drawn)?);
     write_atomically(folder.join("accuracy.svg"), |out| out.write_all(svg.as_bytes()))?;
     write_atomically(folder.join("accuracy.png"), |out| out.write_all(&png))?;

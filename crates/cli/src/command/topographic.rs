@@ -1,166 +1,289 @@
-//! `countgrid map --model zip-gtm` and its like: documents to a page of points, pictures, a table and a model.
+//! `countgrid map --model zip-gtm` and its like: documents to a page of points, pictures, a table and a model; and `embed` of
+//! such a model.
 
-use std::path::Path;
+use std::io::{self, Write};
 
-use countgrid_gtm::EmissionModel;
-use countgrid_map::{pictures::ScatterPlot, write_html};
-use countgrid_text::TextOptions;
+use countgrid_corpus::{BlockLimits, Corpus, DocumentInfo};
+use countgrid_estimators::{
+    BagTotals, Exposure, FitSummary, FittedTopographic, LabelSeparation, Separation, Stored,
+    TopographicOptions, TopographicPlace, TopographicPlan, Training,
+};
+use countgrid_gtm::{EmissionModel, Inflation, Space};
+use countgrid_map::{Document, MAX_DOCUMENTS, PointMap, group_digits, pictures::ScatterPlot, write_html};
+use countgrid_math::Real;
 use serde_json::json;
 
-use super::map::{DOCUMENTS, Files};
+use super::{embed::documents, map::Files};
 use crate::{
-    args::{MapArgs, Place, Precision},
-    corpus::{Input, Sample},
-    failure::Failure,
+    args::{EmbedArgs, MapArgs, Place},
+    collection::{Input, sample, scaling, word_options},
+    failure::{BUG, Failure},
     interrupt::Interrupt,
-    model::{About, Stored},
-    report::{Report, thousands},
-    threads,
-    topographic::{
-        fit::{Fitted, fit},
-        latent::Latent,
-        model::to_file,
-        name,
-        page::Drawn,
-        places::{place, separation, write},
-    },
+    report::Report,
+    training::{self, Checkpoints},
 };
 
-pub(crate) fn run(
+pub(crate) fn run<T: Stored>(
     args: &MapArgs,
     emission_model: EmissionModel,
     files: &Files,
-    text: TextOptions,
-    report: &Report,
-) -> Result<(), Failure> {
-    let interrupt = Interrupt::install()?;
-    threads::run(args.fit.threads, || match args.fit.precision {
-        Precision::F32 => draw::<f32>(args, emission_model, files, text, report, &interrupt),
-        Precision::F64 => draw::<f64>(args, emission_model, files, text, report, &interrupt),
-    })
-}
-
-fn draw<T: Stored>(
-    args: &MapArgs,
-    emission_model: EmissionModel,
-    files: &Files,
-    text: TextOptions,
     report: &Report,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let latent = Latent::<T>::new(&args.topographic, args.fit.seed)?;
-    let outputs: Vec<&Path> = files.all();
-    let input = Input {
-        path: args.path.as_deref(),
-        read: &args.read,
-        scaling: args.numbers.scaling()?,
-        outputs: &outputs,
-        sample: args.sample.map(|of_each| Sample { of_each, seed: args.fit.seed }),
-        entries: true,
-        stream: false,
-        block_entries: args.fit.block_entries,
+    let options = args.topographic.options(emission_model, &args.fit)?;
+    options.validate()?;
+    let outputs = files.all();
+    let mut input = Input::new(args.path.as_deref(), &args.read, &outputs);
+    input.options.words = word_options(&args.words)?;
+    input.options.scaling = scaling(&args.numbers)?;
+    input.options.sample = sample(args.sample, args.fit.seed);
+    input.options.blocks = BlockLimits { entries: args.fit.block_entries, ..BlockLimits::default() };
+    let corpus = input.read::<T>(report)?;
+    let checkpoints = Checkpoints::beside(&files.model, &args.checkpoints);
+    let mut map = fit(&corpus, &options, &checkpoints, report, interrupt)?;
+
+    let (frame, cell_of) = (map.frame(), map.cells_of_points());
+    let extents = [frame.rows, frame.columns];
+    let space = if frame.torus { countgrid_map::Space::Torus } else { countgrid_map::Space::Plane };
+    let (mut page, mut places) = (PointMap::new(extents, space), Vec::with_capacity(corpus.bags.len()));
+    map.for_each_posterior(&corpus.bags, |n, place, q| {
+        let mut cells = vec![0.0; frame.cells()];
+        cell_of.iter().zip(q).for_each(|(&cell, &q)| cells[cell] += Real::to_f64(q));
+        if let Some(info) = corpus.documents.get(n) {
+            let document = Document {
+                title: info.title.clone(),
+                label: corpus.labels.by_document.get(n).copied().flatten(),
+                snippet: info.snippet.clone(),
+                ..Document::default()
+            };
+            let at = place.is_known().then(|| frame.place(place.mean).map(|x| x as f32));
+            page.push(document, &cells, at);
+        }
+        places.push(place.clone());
+    })?;
+    let separation = separation(&places, &corpus, map.latent().space(), args, report)?;
+    let title = args.title.as_deref().unwrap_or(&corpus.name).to_owned();
+    map.info.describe(&title, &corpus, &input.options.words);
+    map.info.fit["sample"] = json!(args.sample);
+    map.set_separation(separation.as_ref());
+
+    let relief = map.magnification_relief()?;
+    let facts = facts(&corpus, &map, &options, separation.as_ref(), args.fit.seed);
+    let bug = |what: &'static str| {
+        move |error: &dyn std::fmt::Display| Failure::new(format_args!("{what}: {error}"), BUG)
     };
-    let corpus = input.select::<T>(&args.words, report)?;
-    let bags = corpus.bags.gathered(|count| count)?; // a fit begins with the principal components of all
-    let exposure = args.topographic.exposure.unwrap_or_default();
-    let fitted =
-        fit(&bags, corpus.tokens, emission_model, &latent, exposure, &args.fit, (report, interrupt))?;
-    let Fitted { map, emissions, summary } = &fitted;
-
-    let mut drawn = Drawn::new(&latent, map)?;
-    let (frame, relief) = (drawn.frame, drawn.relief.clone());
-    let places = place(emissions, &bags, |place, q| drawn.add(&corpus, place, q))?;
-    let neighbours = args.topographic.neighbours.unwrap_or(1);
-    let apart = separation(&places, &corpus.labels, (latent.space(), neighbours, args.fit.seed), report)?;
-
-    let title = args.title.as_deref().unwrap_or(&corpus.name);
-    let mut facts = vec![
-        ("Documents", thousands(places.len())),
-        ("Tokens", thousands(corpus.tokens.round())),
-        ("Vocabulary", format!("{} words", thousands(corpus.vocabulary.len()))),
-        ("Law of counts", name(emission_model).to_owned()),
-        ("Latent space", latent.text()),
-        ("Basis", latent.basis_text()),
-        ("Exposure", exposure.name()),
-        ("Iterations", format!("{} ({})", summary.iterations, summary.end_reason())),
-        ("Log-likelihood", format!("{:.2} nats a document", summary.per_document)),
-    ];
-    if let Some(apart) = apart {
-        facts.push((
-            "Labels",
-            format!("{}-NN {:.3}, silhouette {:.3}", apart.neighbours, apart.accuracy, apart.silhouette),
-        ));
-    }
-    facts.push(("Seed", args.fit.seed.to_string()));
-    facts.push(("Made by", concat!("countgrid ", env!("CARGO_PKG_VERSION")).to_owned()));
-    let facts = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let page = drawn.page(title, &corpus, (&latent, &fitted), facts, DOCUMENTS)?;
-    if places.len() > DOCUMENTS {
+    let (of_page, of_picture) = (bug("the page"), bug("the picture"));
+    let page = page
+        .page(&title, &map.feature_shares()?, &corpus.vocabulary, &corpus.labels.names, relief.clone(), facts)
+        .map_err(|error| of_page(&error))?;
+    if places.len() > MAX_DOCUMENTS {
         report.note(format_args!(
             "the page shows {} of the {} documents, evenly chosen; all of them were fitted",
-            thousands(DOCUMENTS),
-            thousands(places.len())
+            group_digits(MAX_DOCUMENTS),
+            group_digits(places.len())
         ));
     }
-
-    let at = |place: &crate::topographic::places::Place| match args.topographic.place.unwrap_or_default() {
+    let at = |place: &TopographicPlace| match args.topographic.place.unwrap_or_default() {
         Place::Mean => place.mean,
         Place::Mode => place.mode,
     };
-    let points = places.iter().enumerate().filter(|(_, place)| place.known()).map(|(n, place)| {
+    let points = places.iter().enumerate().filter(|(_, place)| place.is_known()).map(|(n, place)| {
         let [row, column] = frame.place(at(place));
         ([column, frame.rows as f64 - row], corpus.labels.by_document.get(n).copied().flatten())
     });
     let scatter = ScatterPlot {
-        title: title.to_owned(),
+        title,
         sides: [frame.columns, frame.rows],
         relief: if args.topographic.magnification { relief } else { Vec::new() },
         points: points.collect(),
         labels: corpus.labels.names.clone(),
     };
-
-    let about = About {
-        title: title.to_owned(),
-        vocabulary: corpus.vocabulary.clone(),
-        text,
-        scaling: corpus.scaling,
-        // Nothing that two equal runs do not share, such as times and paths: equal runs give equal files.
-        fit: json!({
-            "documents": corpus.bags.len(), "tokens": corpus.tokens, "sample": args.sample,
-            "min_count": args.words.min_count, "max_share": args.words.max_share,
-            "max_words": args.words.max_words, "exposure": exposure.name(),
-            "iterations": summary.iterations, "end": summary.end_reason(), "tolerance": args.fit.tolerance,
-            "log_likelihood_per_document": summary.per_document, "bound_per_token": summary.per_token,
-            "neighbours": apart.map(|apart| apart.neighbours),
-            "accuracy": apart.map(|apart| apart.accuracy),
-            "silhouette": apart.map(|apart| apart.silhouette), "seed": args.fit.seed,
-        }),
-    };
-    let failed = |error| Failure::new(format_args!("the page: {error}"), "this is a bug worth a report");
     let (mut html, mut table) = (Vec::new(), Vec::new());
-    write_html(&page, &mut html).map_err(failed)?;
-    write(&mut table, &corpus, &places).map_err(|error| {
-        Failure::new(format_args!("the table of points: {error}"), "this is a bug worth a report")
-    })?;
-    let drawn = |error| Failure::new(format_args!("the picture: {error}"), "this is a bug worth a report");
+    write_html(&page, &mut html).map_err(|error| of_page(&error))?;
+    write(&mut table, &corpus, &places).map_err(|error| of_picture(&error))?;
     let rendered = [
         (files.page.as_path(), html),
         (files.points.as_path(), table),
-        (files.svg.as_path(), scatter.svg().map_err(drawn)?.into_bytes()),
-        (files.png.as_path(), scatter.png().map_err(drawn)?),
+        (files.svg.as_path(), scatter.svg().map_err(|error| of_picture(&error))?.into_bytes()),
+        (files.png.as_path(), scatter.png().map_err(|error| of_picture(&error))?),
     ];
     {
         let _whole = interrupt.writing();
-        files.write(&rendered, &to_file(&about, &latent, map))?;
+        files.write(&rendered, &map.to_file())?;
     }
+    checkpoints.remove();
+    let summary = map.summary();
     report.files_written(
-        &outputs,
+        &files.topographic_paths(),
         json!({
             "documents": corpus.bags.len(), "tokens": corpus.tokens, "vocabulary": corpus.vocabulary.len(),
-            "iterations": summary.iterations, "end": summary.end_reason(), "bound_per_token": summary.per_token,
-            "log_likelihood_per_document": summary.per_document,
-            "accuracy": apart.map(|apart| apart.accuracy), "silhouette": apart.map(|apart| apart.silhouette),
+            "iterations": summary.map(|summary| summary.iterations), "end": summary.map(FitSummary::end_reason),
+            "bound_per_token": summary.map(|summary| summary.bound_per_token),
+            "log_likelihood_per_document": summary.map(|summary| per_document(summary, &corpus)),
+            "accuracy": separation.map(|found| found.accuracy), "silhouette": separation.map(|found| found.silhouette),
         }),
     );
     Ok(())
+}
+
+/// Log-likelihood of a document in nats, on average.
+fn per_document<T: Stored>(summary: &FitSummary, corpus: &Corpus<T>) -> f64 {
+    -summary.free_energy / corpus.bags.len() as f64
+}
+
+/// The display name of an emission model.
+fn name(emission_model: EmissionModel) -> &'static str {
+    match emission_model {
+        EmissionModel::Zip(Inflation::Document) => "zero-inflated Poisson",
+        EmissionModel::Zip(Inflation::Latent) => "zero-inflated Poisson, inflation by place",
+        EmissionModel::Poisson => "Poisson",
+        EmissionModel::Bernoulli => "Bernoulli",
+        EmissionModel::Multinomial => "multinomial",
+        EmissionModel::Gaussian => "Gaussian",
+    }
+}
+
+/// What a page says of a map.
+fn facts<T: Stored>(
+    corpus: &Corpus<T>,
+    map: &FittedTopographic<T>,
+    options: &TopographicOptions,
+    separation: Option<&LabelSeparation>,
+    seed: u64,
+) -> Vec<(String, String)> {
+    let mut facts = vec![
+        ("Documents", group_digits(corpus.bags.len())),
+        ("Tokens", group_digits(corpus.tokens.round())),
+        ("Vocabulary", format!("{} words", group_digits(corpus.vocabulary.len()))),
+        ("Law of counts", name(options.emission_model).to_owned()),
+        ("Latent space", map.latent().describe_points()),
+        ("Basis", map.latent().describe_basis()),
+        ("Exposure", options.exposure.name().to_owned()),
+    ];
+    if let Some(summary) = map.summary() {
+        facts.push(("Iterations", format!("{} ({})", summary.iterations, summary.end_reason())));
+        facts.push(("Log-likelihood", format!("{:.2} nats a document", per_document(summary, corpus))));
+    }
+    if let Some(found) = separation {
+        let text =
+            format!("{}-NN {:.3}, silhouette {:.3}", found.neighbours, found.accuracy, found.silhouette);
+        facts.push(("Labels", text));
+    }
+    facts.push(("Seed", seed.to_string()));
+    facts.push(("Made by", concat!("countgrid ", env!("CARGO_PKG_VERSION")).to_owned()));
+    facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// What is fitted.
+fn report_latent<T: Stored>(plan: &TopographicPlan<T>, options: &TopographicOptions, report: &Report) {
+    let latent = plan.latent();
+    let exposure = if options.exposure == Exposure::Length { ", exposure by length" } else { "" };
+    report.event(
+        "map",
+        format_args!(
+            "{}; {}, {}{exposure}; seed {}",
+            name(options.emission_model),
+            latent.describe_points(),
+            latent.describe_basis(),
+            options.seed
+        ),
+        json!({
+            "law": options.emission_model.name(), "points": latent.points().len() / 2, "latent": latent.to_json(),
+            "exposure": options.exposure.name(), "seed": options.seed,
+        }),
+    );
+}
+
+fn fit<T: Stored>(
+    corpus: &Corpus<T>,
+    options: &TopographicOptions,
+    checkpoints: &Checkpoints,
+    report: &Report,
+    interrupt: &Interrupt,
+) -> Result<FittedTopographic<T>, Failure> {
+    let plan = options.check::<T>(BagTotals::from(corpus))?;
+    report_latent(&plan, options, report);
+    let bags = corpus.bags.gather(|count| count)?; // a fit begins with the principal components of all
+    let training = match checkpoints.load()? {
+        Some(file) => Training::resume(plan, &bags, file)?,
+        None => Training::new(plan, &bags)?,
+    };
+    let map = training::run(training, checkpoints, report, interrupt)?;
+    if let Some(summary) = map.summary() {
+        let per_document = per_document(summary, corpus);
+        report.event(
+            "fitted",
+            format_args!(
+                "{} iterations ({}), log-likelihood {per_document:.2} a document, {:.1} s",
+                summary.iterations,
+                summary.end_reason(),
+                report.seconds()
+            ),
+            json!({
+                "iterations": summary.iterations, "end": summary.end_reason(),
+                "bound_per_token": summary.bound_per_token, "log_likelihood_per_document": per_document,
+                "seconds": report.seconds(),
+            }),
+        );
+    }
+    Ok(map)
+}
+
+/// How well labels lie apart, if that can be said.
+fn separation<T>(
+    places: &[TopographicPlace],
+    corpus: &Corpus<T>,
+    space: Space,
+    args: &MapArgs,
+    report: &Report,
+) -> Result<Option<LabelSeparation>, Failure> {
+    let neighbours = args.topographic.neighbours.unwrap_or(1);
+    let separation = Separation::from_places(places, &corpus.labels, space, neighbours, args.fit.seed)?;
+    match separation {
+        Separation::Found(found) => report.event(
+            "apart",
+            format_args!(
+                "labels: {}-NN accuracy {:.3} leaving one out, silhouette {:.3}",
+                found.neighbours, found.accuracy, found.silhouette
+            ),
+            json!({
+                "neighbours": found.neighbours, "accuracy": found.accuracy, "silhouette": found.silhouette,
+                "documents": found.documents,
+            }),
+        ),
+        Separation::TooManyDocuments => report.note(format_args!(
+            "how well labels lie apart is not told of more than {} documents",
+            group_digits(countgrid_estimators::SEPARATION_DOCUMENTS)
+        )),
+        _ => {}
+    }
+    Ok(separation.found().copied())
+}
+
+/// The places as CSV. A document without a known word has none.
+fn write<T>(out: &mut dyn Write, corpus: &Corpus<T>, places: &[TopographicPlace]) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(DocumentInfo::COLUMNS.iter().chain(&TopographicPlace::COLUMNS))?;
+    for (n, (document, place)) in corpus.documents.iter().zip(places).enumerate() {
+        let label = corpus.labels.name(n).unwrap_or_default();
+        csv.write_record(document.fields(label, place.tokens).iter().chain(&place.fields()))?;
+    }
+    csv.flush()
+}
+
+/// `countgrid embed`: where documents are on a map, as CSV.
+pub(crate) fn embed<T: Stored>(args: &EmbedArgs, map: &FittedTopographic<T>) -> Result<(), Failure> {
+    let corpus = documents::<T>(args, &map.info)?;
+    let places = map.place(&corpus.bags)?;
+    let known = places.iter().fold(0.0, |known, place| known + place.tokens);
+    super::embed::finish(args, &corpus, known, |out| write(out, &corpus, &places))
+}
+
+/// `countgrid info`: what a map is.
+pub(crate) fn describe<T: Stored>(map: &FittedTopographic<T>) -> serde_json::Value {
+    json!({
+        "title": map.info.title, "model": "topographic map", "law": map.shape().emission_model().name(),
+        "precision": T::NAME, "points": map.latent().describe_points(), "basis": map.latent().describe_basis(),
+        "vocabulary": map.info.vocabulary.len(), "fit": map.info.fit,
+    })
 }

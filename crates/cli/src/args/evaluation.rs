@@ -1,0 +1,193 @@
+//! Options of `crossval` and `sweep`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use countgrid_corpus::WordOptions;
+use countgrid_estimators::{HarmoniumKind, HmmOptions, LdaOptions};
+use countgrid_evaluation::{
+    Classifier, EvaluationOptions, Features, Metric, ModelKind, Protocol, WordSelection,
+};
+
+use super::{GridArgs, HarmoniumArgs, ReadArgs, ReportArgs, ScaleArgs, WordArgs, choice};
+use crate::{
+    collection::{scaling, word_options},
+    command::fit::grid_options,
+    failure::Failure,
+};
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct EvaluationArgs {
+    /// Labelled documents: a folder with a subfolder for each label, or a CSV, TSV or JSONL file with a column of text
+    /// (or columns of numbers) and one of labels
+    pub(crate) path: PathBuf,
+    /// How a label is told
+    #[arg(long, default_value = "generative", value_parser = choice(&[
+        ("generative", "A grid for each label; the one under which the document is most probable"),
+        ("labels", "One grid, fitted without labels; the label that most of the documents around have"),
+        ("nearest", "The nearest documents: on the torus, or by --features"),
+        ("svm", "A support vector machine on how much features overlap (histogram intersection)"),
+        ("svm-rbf", "A support vector machine with a Gaussian kernel on standardised features"),
+        ("svm-linear", "A linear support vector machine on standardised features"),
+    ], |name| name.parse::<Classifier>().ok()))]
+    pub(crate) classifier: Classifier,
+    /// What is fitted to documents
+    #[arg(long, default_value = "grid", value_parser = choice(&[
+        ("grid", "A counting grid"),
+        ("mixture", "A mixture of distributions over words"),
+        ("lda", "Latent Dirichlet allocation"),
+        ("hmm", "A hidden Markov model of the letters of each text, in their order"),
+        ("harmonium", "A harmonium of words, present or not, under normal topics"),
+        ("rap", "The rate adapting Poisson model: counts of words under binomial topics"),
+        ("lsi", "Latent semantic indexing: the truncated singular value decomposition of tf-idf"),
+    ], |name| name.parse::<ModelKind>().ok()))]
+    pub(crate) model: ModelKind,
+    /// Topics of --model lda, harmonium and rap, components of --model mixture, dimensions of --model lsi
+    #[arg(long, value_name = "N", default_value_t = EvaluationOptions::default().topics)]
+    pub(crate) topics: usize,
+    /// States of --model hmm
+    #[arg(long, value_name = "N", default_value_t = HmmOptions::default().states)]
+    pub(crate) states: usize,
+    /// What the support vector machine and the nearest neighbours see of a document [default: spread for svm, fess for
+    /// svm-rbf and svm-linear, the place on the torus for nearest]
+    #[arg(long, value_parser = choice(&[
+        ("spread", "The posterior over places, spread over the cells of their windows; of one grid, fitted without labels"),
+        ("posterior", "The posterior over places, components or topics, its mean for topics of harmoniums; of one model, \
+                       fitted without labels"),
+        ("samples", "Topics under each posterior sample of a harmonium, side by side: distances are those of the mean of V"),
+        ("fess", "Free energy scores (by place, component, topic, or position and state); of a model for each label, side \
+                  by side"),
+        ("nfess", "The same per token"),
+        ("fess-words", "Free energy scores by word (in lda those of words by topic and word); of a model for each label, \
+                        side by side"),
+        ("fess-sources", "Free energy scores of a grid or mixture by the cell that each word comes from; of a model for \
+                          each label, side by side"),
+        ("fisher", "The gradient of the log-likelihood in the logarithms of the parameters; of a model for each label"),
+        ("top", "The log-odds of two labels and their gradient in the same, of a model for each of the two"),
+    ], |name| name.parse::<Features>().ok()))]
+    pub(crate) features: Option<Features>,
+    /// Take terms and gradients of one model, fitted without labels, rather than of one for each label
+    #[arg(long)]
+    pub(crate) one_model: bool,
+    /// Parts that are held out in turn
+    #[arg(long, value_name = "N", default_value_t = Protocol::default().folds)]
+    pub(crate) folds: usize,
+    /// Hold out one document at a time instead
+    #[arg(long)]
+    pub(crate) leave_one_out: bool,
+    /// How far apart the features of two documents are, for --classifier nearest [default: divergence for proportions,
+    /// euclidean for topics of harmoniums and lsi]
+    #[arg(long, value_parser = choice(&[
+        ("divergence", "Kullback-Leibler divergence of proportions"),
+        ("euclidean", "Euclidean distance"),
+        ("cosine", "One less the cosine of their angle"),
+    ], |name| name.parse::<Metric>().ok()))]
+    pub(crate) metric: Option<Metric>,
+    #[command(flatten)]
+    pub(crate) harmonium: HarmoniumArgs,
+    /// How often to split anew
+    #[arg(long, value_name = "N", default_value_t = Protocol::default().repeats)]
+    pub(crate) repeats: usize,
+    /// Neighbours that vote, for --classifier nearest
+    #[arg(long, value_name = "N", default_value_t = EvaluationOptions::default().neighbours)]
+    pub(crate) neighbours: usize,
+    /// What a training document on the wrong side costs, for support vector machines
+    #[arg(long, value_name = "C", default_value_t = EvaluationOptions::default().penalty)]
+    pub(crate) penalty: f64,
+    /// Of the Gaussian kernel exp(-G d² / columns) of svm-rbf, with d the distance of standardised features
+    #[arg(long, value_name = "G", default_value_t = EvaluationOptions::default().gamma)]
+    pub(crate) gamma: f64,
+    /// Which words stay where there are more than --max-words, by the training part alone
+    #[arg(long, default_value = "pairs", value_parser = choice(&[
+        ("pairs", "Those that tell most pairs of documents apart (resolving power)"),
+        ("variance", "Those whose counts vary most"),
+        ("information", "Those that say most about labels (mutual information)"),
+        ("mrmr", "Those that say most about labels and least about one another (mRMR)"),
+    ], |name| name.parse::<WordSelection>().ok()))]
+    pub(crate) select: WordSelection,
+    /// Labels are numbers, told by the mean of those around on one grid; how they correlate with the true ones is reported
+    #[arg(long)]
+    pub(crate) numeric: bool,
+    /// Values of an option to choose among, such as --try grid=8x8,16x16, or each with a window of its own, --try
+    /// grid=64/4,16x16/4x4; with several all combinations
+    #[arg(long = "try", value_name = "OPTION=VALUE,...")]
+    pub(crate) tries: Vec<String>,
+    /// Folds of a training part by which crossval chooses
+    #[arg(long, value_name = "N", default_value_t = Protocol::default().inner_folds)]
+    pub(crate) inner_folds: usize,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) numbers: ScaleArgs,
+    #[command(flatten)]
+    pub(crate) words: WordArgs,
+    #[command(flatten)]
+    pub(crate) fit: GridArgs,
+    #[command(flatten)]
+    pub(crate) reporting: ReportArgs,
+}
+
+impl EvaluationArgs {
+    /// How documents are held out.
+    pub(crate) fn protocol(&self) -> Protocol {
+        Protocol {
+            folds: self.folds,
+            leave_one_out: self.leave_one_out,
+            repeats: self.repeats,
+            inner_folds: self.inner_folds,
+            seed: self.fit.seed,
+        }
+    }
+
+    /// What is fitted, and how labels are predicted.
+    pub(crate) fn options(&self) -> Result<EvaluationOptions, Failure> {
+        let (lda, hmm) = (LdaOptions::default(), HmmOptions::default());
+        let GridArgs { iterations, tolerance, seed, restarts, pseudocount, .. } = self.fit;
+        let options = EvaluationOptions {
+            classifier: self.classifier,
+            model: self.model,
+            features: self.features,
+            one_model: self.one_model,
+            metric: self.metric,
+            neighbours: self.neighbours,
+            penalty: self.penalty,
+            gamma: self.gamma,
+            words: word_options(&self.words)?,
+            selection: self.select,
+            tokens: scaling(&self.numbers)?.tokens,
+            topics: self.topics,
+            grid: grid_options(&self.fit)?,
+            lda: LdaOptions {
+                iterations,
+                tolerance,
+                seed,
+                restarts,
+                smoothing: pseudocount.unwrap_or(lda.smoothing),
+                ..lda
+            },
+            hmm: HmmOptions {
+                states: self.states,
+                iterations,
+                tolerance,
+                seed,
+                restarts,
+                pseudocount: pseudocount.unwrap_or(hmm.pseudocount),
+            },
+            harmonium: self.harmonium.options(HarmoniumKind::Single, self.topics, &self.fit),
+        };
+        if self.numeric && (self.classifier != Classifier::Labels || !self.tries.is_empty()) {
+            return Err(Failure::new(
+                "--numeric labels are told by --classifier labels alone, and without --try",
+                "add --classifier labels",
+            ));
+        }
+        options.check()?;
+        self.protocol().check()?;
+        Ok(options)
+    }
+
+    /// The words of the data: every one, since which of them a model sees is decided in each fold.
+    pub(crate) fn every_word(&self) -> Result<WordOptions, Failure> {
+        Ok(word_options(&self.words)?.keep_all())
+    }
+}

@@ -1,0 +1,115 @@
+//! Options of harmoniums.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use countgrid_estimators::{CouplingPrior, HarmoniumKind, HarmoniumMethod, HarmoniumOptions};
+
+use super::{GridArgs, choice};
+
+/// What `fit` fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FitModel {
+    /// A counting grid
+    Grid,
+    /// A harmonium of words, present or not, under normal topics
+    Harmonium,
+    /// The rate adapting Poisson model: counts of words under binomial topics
+    Rap,
+    /// A harmonium of words and numeric features under the same normal topics
+    DualWing,
+}
+
+impl FitModel {
+    /// The kind of a harmonium; none of a grid.
+    pub(crate) fn kind(self) -> Option<HarmoniumKind> {
+        match self {
+            Self::Grid => None,
+            Self::Harmonium => Some(HarmoniumKind::Single),
+            Self::Rap => Some(HarmoniumKind::RateAdapting),
+            Self::DualWing => Some(HarmoniumKind::DualWing),
+        }
+    }
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Harmonium")]
+pub(crate) struct HarmoniumArgs {
+    /// How a harmonium is learned
+    #[arg(long, default_value = "cd", value_parser = choice(&[
+        ("cd", "Maximum likelihood by contrastive divergence"),
+        ("persistent", "Maximum likelihood with Gibbs chains that live on"),
+        ("langevin", "Posterior sampling of the couplings, begun where contrastive divergence ends"),
+    ], HarmoniumMethod::from_name))]
+    pub(crate) method: HarmoniumMethod,
+    /// Steps of a Gibbs chain before each gradient: the l of CD-l
+    #[arg(long, value_name = "L", default_value_t = HarmoniumOptions::default().gibbs_steps)]
+    pub(crate) steps: usize,
+    /// How often contrastive divergence goes over all documents, in mini-batches of --batch [default: 100]
+    #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().epochs)]
+    pub(crate) epochs: usize,
+    /// Langevin steps of a chain; the second half are posterior samples
+    #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().draws)]
+    pub(crate) draws: usize,
+    /// Langevin chains, each from a start of its own
+    #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().chains)]
+    pub(crate) chains: usize,
+    /// Prior of the couplings for langevin: the standard deviation of a normal one around 0; or `empirical`, a mean and a
+    /// variance for each word learned from samples; or `empirical-pooled`, one of each for all words [default: 0.1]
+    #[arg(long, value_name = "PRIOR")]
+    pub(crate) prior: Option<CouplingPrior>,
+    /// Step ε of the couplings: noise of ε, and ε²/2 times the gradient of all documents (of a mini-batch, as much more as
+    /// there are more documents) [default: a bound within which no direction is unstable]
+    #[arg(long, value_name = "EPSILON")]
+    pub(crate) step_size: Option<f64>,
+    /// Trials of the binomial units, words or for rap topics; a word in more places than it has trials is in as many
+    #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().trials)]
+    pub(crate) trials: u32,
+}
+
+impl HarmoniumArgs {
+    /// The options of a harmonium of so many topics.
+    pub(crate) fn options(&self, kind: HarmoniumKind, topics: usize, fit: &GridArgs) -> HarmoniumOptions {
+        let default = HarmoniumOptions::default();
+        HarmoniumOptions {
+            kind,
+            topics,
+            method: self.method,
+            gibbs_steps: self.steps,
+            epochs: self.epochs,
+            batch: fit.batch.unwrap_or(default.batch),
+            draws: self.draws,
+            chains: self.chains,
+            prior: self.prior,
+            step_size: self.step_size,
+            trials: self.trials,
+            seed: fit.seed,
+            ..default
+        }
+    }
+}
+
+/// What is recorded of a fit.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Harmonium")]
+pub(crate) struct TraceArgs {
+    /// Table of what was watched in each epoch and at each Langevin step, to be written
+    #[arg(long, value_name = "CSV")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Variance that topics leave of a feature of a dual wing, which has variance 1 in the data
+    #[arg(long, value_name = "S", default_value_t = HarmoniumOptions::default().feature_variance)]
+    pub(crate) feature_variance: f64,
+}
+
+/// Where the features of a dual wing are.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Dual wing")]
+pub(crate) struct FeatureArgs {
+    /// Table with the features of documents, CSV or (.tsv) TSV; may be the one with the texts. Rows are found by the
+    /// column of the id, or if it has none, taken in the order of the documents
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) features_from: Option<PathBuf>,
+    /// Columns of that table that are features, of numbers [default: all but that of the id]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) feature_columns: Vec<String>,
+}

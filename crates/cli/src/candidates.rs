@@ -1,0 +1,124 @@
+//! Options to choose among: `--try OPTION=VALUE,VALUE,...`.
+
+use std::ffi::OsString;
+
+use clap::Parser;
+use countgrid_evaluation::Candidate;
+
+use crate::{
+    args::{Cli, Command, EvaluationArgs},
+    failure::Failure,
+};
+
+/// Options that may be tried. What the data are, and how they are split, is not among them.
+const OPTIONS: [&str; 29] = [
+    "anneal",
+    "classifier",
+    "draws",
+    "epochs",
+    "features",
+    "gamma",
+    "grid",
+    "inner-passes",
+    "iterations",
+    "max-share",
+    "max-words",
+    "method",
+    "metric",
+    "min-count",
+    "model",
+    "neighbours",
+    "penalty",
+    "prior",
+    "pseudocount",
+    "restarts",
+    "schedule",
+    "select",
+    "states",
+    "tokens",
+    "tolerance",
+    "topics",
+    "window",
+    "batch",
+    "passes",
+];
+
+/// One choice for every option that is tried.
+#[derive(Debug)]
+pub(crate) struct Choice {
+    /// What was chosen: option and value.
+    pub(crate) chosen: Vec<(String, String)>,
+    /// All options.
+    pub(crate) args: EvaluationArgs,
+    /// The same for the library, under a name: `grid=12x12 window=4x4`; nothing if nothing was to be chosen.
+    pub(crate) candidate: Candidate,
+}
+
+/// Every combination, the last option changing fastest; the options themselves if nothing is tried.
+///
+/// Each is read anew from the command line with its values added, so what is wrong with one is said in the words that
+/// clap has for it.
+pub(crate) fn choices(args: &EvaluationArgs) -> Result<Vec<Choice>, Failure> {
+    let mut combinations: Vec<Vec<(String, String)>> = vec![Vec::new()];
+    for tried in &args.tries {
+        let refuse = |problem: String| {
+            let known = OPTIONS.join(", ");
+            Failure::new(problem, format_args!("write --try OPTION=VALUE,VALUE with one of these: {known}"))
+        };
+        let Some((option, values)) = tried.split_once('=') else {
+            return Err(refuse(format!("--try {tried} has no values")));
+        };
+        if !OPTIONS.contains(&option) {
+            return Err(refuse(format!("--try {tried}: `{option}` cannot be tried")));
+        }
+        if combinations.iter().flatten().any(|(other, _)| other == option) {
+            return Err(refuse(format!("--try {tried}: `{option}` is tried twice")));
+        }
+        let with = |combination: &Vec<(String, String)>, value: &str| {
+            [combination.as_slice(), &[(option.to_owned(), value.to_owned())]].concat()
+        };
+        combinations = combinations
+            .iter()
+            .flat_map(|combination| values.split(',').map(|value| with(combination, value)))
+            .collect();
+    }
+    let given: Vec<OsString> = std::env::args_os().collect();
+    combinations.into_iter().map(|chosen| Choice::new(&given, args, chosen)).collect()
+}
+
+impl Choice {
+    fn new(
+        given: &[OsString],
+        args: &EvaluationArgs,
+        chosen: Vec<(String, String)>,
+    ) -> Result<Self, Failure> {
+        if chosen.is_empty() {
+            let candidate = Candidate { name: String::new(), options: args.options()? };
+            return Ok(Self { chosen, args: args.clone(), candidate });
+        }
+        let end = given.iter().position(|word| word == "--").unwrap_or(given.len());
+        let mut words = given.to_vec();
+        let added = chosen.iter().flat_map(|(option, value)| match value.split_once('/') {
+            // Windows of its own: those of a grid of one axis have one side, too.
+            Some((grid, window)) if option == "grid" => {
+                vec!["--grid".to_owned(), grid.to_owned(), "--window".to_owned(), window.to_owned()]
+            }
+            _ => vec![format!("--{option}"), value.clone()],
+        });
+        words.splice(end..end, added.map(OsString::from));
+        let refuse = |problem: String| Failure::new(problem, "mend the values of --try");
+        let parsed = Cli::try_parse_from(words).map_err(|error| {
+            let text = error.render().to_string();
+            let first = text.lines().next().unwrap_or_default();
+            refuse(format!("--try: {}", first.trim_start_matches("error: ")))
+        })?;
+        let args = match parsed.command {
+            Command::Crossval(args) => args.evaluation,
+            Command::Sweep(args) => args.evaluation,
+            _ => return Err(refuse("--try belongs to crossval and sweep".to_owned())),
+        };
+        let name: Vec<_> = chosen.iter().map(|(option, value)| format!("{option}={value}")).collect();
+        let candidate = Candidate { name: name.join(" "), options: args.options()? };
+        Ok(Self { chosen, args, candidate })
+    }
+}

@@ -1,0 +1,172 @@
+//! From a path and flags to a corpus, and what is reported of it.
+
+use std::{fs, path::Path};
+
+use countgrid_corpus::{BlockLimits, Corpus, CorpusOptions, Sample, Scaling, WordOptions};
+use countgrid_estimators::Stored;
+use countgrid_io::Columns;
+use countgrid_map::group_digits;
+use countgrid_text::StopWords;
+use serde_json::{Value, json};
+
+use crate::{
+    args::{ReadArgs, WordArgs},
+    failure::Failure,
+    report::Report,
+};
+
+/// Where documents come from, and what is kept of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Input<'a> {
+    /// None: Cargo's doc comments.
+    pub(crate) path: Option<&'a Path>,
+    pub(crate) options: CorpusOptions,
+}
+
+impl<'a> Input<'a> {
+    /// A path with the columns that were named. The files that the run is to write are not read: they may be there from
+    /// the last time.
+    pub(crate) fn new(path: Option<&'a Path>, read: &ReadArgs, outputs: &[&Path]) -> Self {
+        let options = CorpusOptions {
+            columns: columns(read),
+            vocabulary: read.vocabulary.clone(),
+            ignore: outputs.iter().map(|path| path.to_path_buf()).collect(),
+            ..CorpusOptions::default()
+        };
+        Self { path, options }
+    }
+
+    /// Counts words and selects the vocabulary.
+    pub(crate) fn read<T: Stored>(&self, report: &Report) -> Result<Corpus<T>, Failure> {
+        let corpus = match self.path {
+            Some(path) => Corpus::<T>::read(path, &self.options)?,
+            None => Corpus::read_cargo_docs(&self.options)?,
+        };
+        report_corpus(&corpus, report);
+        Ok(corpus)
+    }
+}
+
+/// The columns that were named.
+pub(crate) fn columns(read: &ReadArgs) -> Columns {
+    Columns {
+        text: read.text_column.clone(),
+        title: read.title_column.clone(),
+        label: read.label_column.clone(),
+        id: read.id_column.clone(),
+        ..Columns::default()
+    }
+}
+
+/// So many documents of each label.
+pub(crate) fn sample(of_each: Option<usize>, seed: u64) -> Option<Sample> {
+    of_each.map(|per_label| Sample { per_label, seed })
+}
+
+/// Where counts go.
+pub(crate) fn block_limits(stream: bool, entries: usize) -> BlockLimits {
+    let limits = if stream { BlockLimits::streaming() } else { BlockLimits::default() };
+    BlockLimits { entries, ..limits }
+}
+
+/// The options of words that were asked for.
+pub(crate) fn word_options(args: &WordArgs) -> Result<WordOptions, Failure> {
+    let stop_words = match args.stop_words.as_str() {
+        "english" => StopWords::English,
+        "none" => StopWords::None,
+        file => {
+            let text = fs::read_to_string(file).map_err(|error| {
+                Failure::new(
+                    format_args!("{file}: stop words cannot be read: {error}"),
+                    "--stop-words takes `english`, `none` or a UTF-8 file with one word per line",
+                )
+            })?;
+            StopWords::List(text.split_whitespace().map(str::to_owned).collect())
+        }
+    };
+    Ok(WordOptions {
+        stop_words,
+        stem: args.stem,
+        ngrams: args.ngrams,
+        min_count: args.min_count,
+        max_share: args.max_share,
+        max_words: args.max_words,
+    })
+}
+
+/// The counts that were scaled, if they were.
+pub(crate) fn scaling(args: &crate::args::ScaleArgs) -> Result<Scaling, Failure> {
+    let scaling = Scaling { scale: args.scale, tokens: args.tokens };
+    match args.tokens {
+        // More than any collection has, and far below what overflows a float.
+        Some(tokens) if !(tokens > 0.0 && tokens <= 1e30) => Err(Failure::new(
+            format_args!("--tokens {tokens} is no sum of counts"),
+            "take a number above 0 and up to 1e30, such as 1000",
+        )),
+        _ => Ok(scaling),
+    }
+}
+
+/// What was read, which words were found, and what is kept of them.
+pub(crate) fn report_corpus<T: Stored>(corpus: &Corpus<T>, report: &Report) {
+    if let Some(source) = &corpus.source {
+        let columns: serde_json::Map<String, Value> =
+            source.columns.iter().map(|(role, name)| ((*role).to_owned(), name.as_str().into())).collect();
+        report.event(
+            "read",
+            source,
+            json!({
+                "path": source.path.to_string_lossy(), "format": source.format.to_string(), "gzip": source.gzip,
+                "files": source.files, "skipped": source.skipped.total(), "bytes": source.bytes,
+                "documents": source.documents, "labels": source.labels, "columns": columns,
+            }),
+        );
+    }
+    if let Some(words) = &corpus.words {
+        report.event(
+            "text",
+            format_args!(
+                "{} tokens of {} different words; left out {} rare, {} common, {} beyond --max-words",
+                group_digits(words.tokens),
+                group_digits(words.words),
+                group_digits(words.rare),
+                group_digits(words.common),
+                group_digits(words.surplus)
+            ),
+            json!({
+                "tokens": words.tokens, "words": words.words, "rare": words.rare, "common": words.common,
+                "surplus": words.surplus,
+            }),
+        );
+    }
+    let documents = corpus.bags.len();
+    if let Some(sample) = &corpus.sample {
+        report.event(
+            "sample",
+            format_args!(
+                "{} documents, at most {} of each label, drawn by seed {}",
+                group_digits(documents),
+                group_digits(sample.per_label),
+                sample.seed
+            ),
+            json!({ "documents": documents, "of_each": sample.per_label, "seed": sample.seed }),
+        );
+    }
+    let empty = documents - corpus.nonempty;
+    let without = match empty {
+        0 => String::new(),
+        n => format!("; {} documents have none of them", group_digits(n)),
+    };
+    report.event(
+        "words",
+        format_args!(
+            "{} words, {} tokens{without}",
+            group_digits(corpus.vocabulary.len()),
+            group_digits(corpus.tokens.round())
+        ),
+        json!({
+            "vocabulary": corpus.vocabulary.len(), "tokens": corpus.tokens, "documents": documents,
+            "empty_documents": empty,
+        }),
+    );
+}

@@ -1,0 +1,50 @@
+//! Models from their files, with what is wrong with a file said under its name.
+
+use std::path::Path;
+
+use countgrid_estimators::{AnyModel, EstimatorError, FittedGrid};
+use countgrid_io::load as load_file;
+
+use crate::failure::Failure;
+
+/// A counting grid of either scalar.
+pub(crate) enum Grid {
+    F32(Box<FittedGrid<f32>>),
+    F64(Box<FittedGrid<f64>>),
+}
+
+/// Reads a model of any kind.
+pub(crate) fn load(path: &Path) -> Result<AnyModel, Failure> {
+    let file = load_file(path)?;
+    let kind = file.metadata.get("kind").cloned().unwrap_or_default();
+    AnyModel::from_file(file).map_err(|error| {
+        let EstimatorError::Model(error) = error else { return error.into() };
+        let (wrong, writer) = match kind.as_str() {
+            "topographic map" => {
+                ("no whole topographic map", "`countgrid map --model zip-gtm`, or another map,")
+            }
+            "harmonium" => ("no model of a harmonium", "`countgrid fit`"),
+            _ => ("no model of a counting grid", "`countgrid map` or `countgrid fit`"),
+        };
+        Failure::new(
+            format_args!("{}: {wrong}: {error}", path.display()),
+            format_args!("name a file that {writer} has written"),
+        )
+    })
+}
+
+/// Reads a grid.
+pub(crate) fn load_grid(path: &Path) -> Result<Grid, Failure> {
+    match load(path)? {
+        AnyModel::GridF32(grid) => Ok(Grid::F32(grid)),
+        AnyModel::GridF64(grid) => Ok(Grid::F64(grid)),
+        AnyModel::HarmoniumF32(_) | AnyModel::HarmoniumF64(_) => Err(Failure::new(
+            format_args!("{}: is a harmonium, and has no places on a grid", path.display()),
+            "name a file that `countgrid map` or `countgrid fit --model grid` has written; `info` and `embed` know both",
+        )),
+        other => Err(Failure::new(
+            format_args!("{}: is a {}, not a counting grid", path.display(), other.kind()),
+            "`countgrid info` and `countgrid embed` take it; name a model of a grid",
+        )),
+    }
+}

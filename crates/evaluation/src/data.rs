@@ -1,0 +1,281 @@
+use std::cell::RefCell;
+
+use countgrid_corpus::{BlockLimits, Blocks, BlocksBuilder, Corpus, CorpusKind, scale_to_total};
+use countgrid_counts::{Bags, CsrBuf, SequencesBuf};
+use countgrid_estimators::FeatureRows;
+use countgrid_text::{Levels, Selection, TextOptions, variances};
+
+use crate::{
+    EvaluationError, EvaluationOptions, Features, Scalar, WordSelection, classifier::KernelMatrices,
+};
+
+/// Labelled documents, over all words that there are: which of them are kept is decided in each fold, from the documents
+/// that are not held out.
+pub struct LabelledData<T> {
+    corpus: Corpus<T>,
+    bags: CsrBuf<T>,
+    items: Vec<Item>,
+    sequences: Option<SequencesBuf<u16>>, // of the documents, for models that know an order
+}
+
+/// A document that has a label.
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    document: usize,
+    label: usize,
+}
+
+/// Documents as each model takes them.
+pub struct Part<T> {
+    /// Over the words of the fold.
+    pub bags: Blocks<T>,
+    /// Of symbols, for models that know an order.
+    pub sequences: Option<SequencesBuf<u16>>,
+}
+
+/// Documents with labels to learn from, and documents whose labels are to be predicted.
+pub struct Fold<T> {
+    /// Documents to learn from.
+    pub training: Part<T>,
+    /// Their labels, below `classes`.
+    pub labels: Vec<usize>,
+    /// Documents that are held out.
+    pub test: Part<T>,
+    /// Number of labels.
+    pub classes: usize,
+    /// Whether several candidates ask of it, so that what they share is kept.
+    pub(crate) shared: bool,
+    /// Features of both parts that were asked for, by models of the same options.
+    pub(crate) features: RefCell<Vec<(Features, (FeatureRows, FeatureRows))>>,
+    /// The similarities that were asked for last.
+    pub(crate) kernels: RefCell<Option<KernelMatrices>>,
+}
+
+impl<T: Scalar> Part<T> {
+    /// Number of documents.
+    pub fn len(&self) -> usize {
+        self.bags.len()
+    }
+
+    /// Whether there is no document.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Those that `keep` says, in their order.
+    ///
+    /// # Errors
+    /// [`EvaluationError::Corpus`] if there is no memory for them.
+    pub fn filter(&self, keep: impl Fn(usize) -> bool) -> Result<Self, EvaluationError> {
+        let mut builder = BlocksBuilder::new(self.bags.features(), BlockLimits::in_memory())?;
+        self.bags.for_each_block(false, |first, block| {
+            let mut kept = (0..block.len()).filter(|bag| keep(first + bag));
+            kept.try_for_each(|bag| builder.push(block.entries(bag)))
+        })?;
+        let sequences = match &self.sequences {
+            Some(all) => {
+                let mut own = SequencesBuf::new(all.as_view().symbols());
+                for (_, sequence) in all.as_view().iter().enumerate().filter(|(place, _)| keep(*place)) {
+                    own.push(sequence.entries().iter().copied())?;
+                }
+                Some(own)
+            }
+            None => None,
+        };
+        Ok(Self { bags: builder.finish()?, sequences })
+    }
+
+    pub(crate) fn sequences(&self) -> Result<&SequencesBuf<u16>, EvaluationError> {
+        self.sequences.as_ref().ok_or(EvaluationError::NoSequences)
+    }
+}
+
+impl<T: Scalar> Fold<T> {
+    /// The same fold, of which several candidates ask.
+    pub(crate) fn shared(self) -> Self {
+        Self { shared: true, ..self }
+    }
+
+    /// The training documents of a class.
+    pub(crate) fn class_part(&self, class: usize) -> Result<Part<T>, EvaluationError> {
+        self.training.filter(|place| self.labels.get(place) == Some(&class))
+    }
+}
+
+impl<T: Scalar> LabelledData<T> {
+    /// The labelled documents of a corpus, which should keep every word: a vocabulary that was selected from all of them
+    /// would have seen those that are held out. `sequences` are the documents in their order, for models of sequences.
+    ///
+    /// # Errors
+    /// [`EvaluationError::FewLabels`] without two labels; [`EvaluationError::Corpus`] if counts cannot be read.
+    pub fn new(corpus: Corpus<T>, sequences: Option<SequencesBuf<u16>>) -> Result<Self, EvaluationError> {
+        let bags = corpus.bags.gather(|count| count)?;
+        let labels = corpus.labels.by_document.iter().enumerate();
+        let items: Vec<_> = labels
+            .filter_map(|(document, label)| Some(Item { document, label: (*label)? as usize }))
+            .collect();
+        match corpus.labels.names.len() {
+            labels @ (0 | 1) => Err(EvaluationError::FewLabels { corpus: corpus.name, labels }),
+            _ => Ok(Self { corpus, bags, items, sequences }),
+        }
+    }
+
+    /// All documents, those without a label too.
+    pub fn corpus(&self) -> &Corpus<T> {
+        &self.corpus
+    }
+
+    /// The label of each labelled document.
+    pub fn labels(&self) -> Vec<usize> {
+        self.items.iter().map(|item| item.label).collect()
+    }
+
+    /// The names of the labels.
+    pub fn label_names(&self) -> &[String] {
+        &self.corpus.labels.names
+    }
+
+    /// Documents that have no label.
+    pub fn unlabelled(&self) -> usize {
+        self.bags.len() - self.items.len()
+    }
+
+    /// What the data calls a labelled document.
+    pub fn id(&self, item: usize) -> &str {
+        let document = self.items.get(item).and_then(|item| self.corpus.documents.get(item.document));
+        document.map_or("", |document| document.id.as_str())
+    }
+
+    /// Training and held-out items over the words that the training items select.
+    ///
+    /// # Errors
+    /// [`EvaluationError::NoWord`] if none is left; [`EvaluationError::Item`] for an item that is not there.
+    pub fn fold(
+        &self,
+        training: &[usize],
+        test: &[usize],
+        options: &EvaluationOptions,
+    ) -> Result<Fold<T>, EvaluationError> {
+        if let Some(&item) = training.iter().chain(test).find(|&&item| item >= self.items.len()) {
+            return Err(EvaluationError::Item { item, items: self.items.len() });
+        }
+        let kept = self.select_words(training, options)?;
+        let mut feature_of = vec![None; self.bags.features()];
+        kept.iter().enumerate().for_each(|(new, &old)| feature_of[old] = Some(new));
+        let part = |items: &[usize]| self.part(items, &feature_of, kept.len(), options.tokens);
+        Ok(Fold {
+            training: part(training)?,
+            labels: training.iter().map(|&item| self.items[item].label).collect(),
+            test: part(test)?,
+            classes: self.label_names().len(),
+            shared: false,
+            features: RefCell::default(),
+            kernels: RefCell::default(),
+        })
+    }
+
+    /// Words that items select, ascending.
+    fn select_words(
+        &self,
+        items: &[usize],
+        options: &EvaluationOptions,
+    ) -> Result<Vec<usize>, EvaluationError> {
+        let limits = match self.corpus.kind {
+            CorpusKind::Text => options.words.for_text(),
+            _ => options.words.for_counts(),
+        };
+        let mut spread = vec![0; self.bags.features()];
+        for (word, _) in items.iter().flat_map(|&item| self.bags.entries(self.items[item].document)) {
+            spread[word] += 1;
+        }
+        let most = limits.max_words;
+        let by_pairs = options.selection == WordSelection::Pairs;
+        let first = if by_pairs { most } else { usize::MAX };
+        let selection = Selection::new(&spread, items.len(), &TextOptions { max_words: first, ..limits });
+        let mut kept = selection.kept;
+        if kept.len() > most {
+            let places = self.informative_words(items, &kept, most, options);
+            let mut best: Vec<usize> = places.into_iter().map(|place| kept[place]).collect();
+            best.sort_unstable();
+            kept = best;
+        }
+        if kept.is_empty() {
+            return Err(EvaluationError::NoWord { documents: items.len() });
+        }
+        Ok(kept)
+    }
+
+    /// Places of the words that say most, as the selection understands it.
+    fn informative_words(
+        &self,
+        items: &[usize],
+        words: &[usize],
+        most: usize,
+        options: &EvaluationOptions,
+    ) -> Vec<usize> {
+        let mut place = vec![None; self.bags.features()];
+        words.iter().enumerate().for_each(|(new, &old)| place[old] = Some(new));
+        let bags: Vec<Vec<(usize, f64)>> = items
+            .iter()
+            .map(|&item| {
+                let entries = self.bags.entries(self.items[item].document);
+                let mut bag: Vec<_> =
+                    entries.filter_map(|(word, count)| Some((place[word]?, count.to_f64()))).collect();
+                scale_to_total(options.tokens, &mut bag);
+                bag
+            })
+            .collect();
+        let labels: Vec<usize> = items.iter().map(|&item| self.items[item].label).collect();
+        let levels = || match self.corpus.kind {
+            CorpusKind::Text => Levels::presence(words.len(), bags.iter().map(|bag| bag.iter().copied())),
+            _ => Levels::deviations(words.len(), &bags),
+        };
+        match options.selection {
+            WordSelection::Pairs => (0..words.len()).take(most).collect(),
+            WordSelection::Variance => largest(&variances(words.len(), &bags), most),
+            WordSelection::Information => largest(&levels().information(&labels), most),
+            WordSelection::Mrmr => levels().mrmr(&labels, most),
+        }
+    }
+
+    fn part(
+        &self,
+        items: &[usize],
+        feature_of: &[Option<usize>],
+        features: usize,
+        tokens: Option<f64>,
+    ) -> Result<Part<T>, EvaluationError> {
+        let mut builder = BlocksBuilder::new(features, BlockLimits::in_memory())?;
+        for &item in items {
+            let entries = self.bags.entries(self.items[item].document);
+            let mut bag: Vec<_> = entries
+                .filter_map(|(word, count)| Some(((*feature_of.get(word)?)?, count.to_f64())))
+                .collect();
+            bag.sort_unstable_by_key(|&(feature, _)| feature);
+            scale_to_total(tokens, &mut bag);
+            // What is too small for the type is as good as absent.
+            let rounded = bag.into_iter().map(|(feature, count)| (feature, T::from_f64(count)));
+            builder.push(rounded.filter(|&(_, count)| count > T::zero()))?;
+        }
+        let sequences = match &self.sequences {
+            Some(all) => {
+                let mut own = SequencesBuf::new(all.as_view().symbols());
+                for sequence in items.iter().filter_map(|&item| all.as_view().get(self.items[item].document))
+                {
+                    own.push(sequence.entries().iter().copied())?;
+                }
+                Some(own)
+            }
+            None => None,
+        };
+        Ok(Part { bags: builder.finish()?, sequences })
+    }
+}
+
+/// Places of the largest values, of equals the first.
+fn largest(values: &[f64], count: usize) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..values.len()).collect();
+    places.sort_by(|&a, &b| values[b].total_cmp(&values[a]).then(a.cmp(&b)));
+    places.truncate(count);
+    places
+}

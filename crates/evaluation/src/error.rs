@@ -1,0 +1,203 @@
+use std::{error::Error, fmt};
+
+use countgrid_classify::ClassifyError;
+use countgrid_corpus::CorpusError;
+use countgrid_counts::{BagsError, SequencesError};
+use countgrid_estimators::EstimatorError;
+use countgrid_grid::GridError;
+use countgrid_scores::ScoreError;
+
+use crate::{Classifier, Features, Metric, ModelKind};
+
+/// Why options were refused before anything was computed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "field names say what they hold")]
+pub enum OptionError {
+    /// A name that no value of an option has.
+    Name { option: &'static str, known: &'static [&'static str] },
+    /// Fewer than two parts: nothing is left to learn from.
+    Folds { folds: usize },
+    /// The same of inner folds: nothing is left to choose by.
+    InnerFolds { folds: usize },
+    /// No repetition.
+    NoRepeats,
+    /// No neighbour that votes.
+    NoNeighbours,
+    /// No topic, component or dimension.
+    NoTopics,
+    /// No state.
+    NoStates,
+    /// A classifier that takes positions on a grid, of a model that has none.
+    NeedsGrid { classifier: Classifier, model: ModelKind },
+    /// Divergence is of proportions, which this model has none of.
+    MetricOfProportions { model: ModelKind },
+    /// A metric where no distance of posteriors is taken.
+    MetricUnused { metric: Metric },
+    /// Features that the model does not have, or that the classifier does not take.
+    FeaturesUnknown { model: ModelKind, classifier: Classifier, features: Option<Features> },
+    /// Tangent vectors of log-odds are of two models, and one is asked for.
+    TopOfOne,
+    /// Tangent vectors of log-odds are of two labels.
+    TopOfTwo { labels: usize },
+    /// Counts that are to be scaled, of sequences.
+    TokensOfSequences,
+    /// The width of a kernel that is not a finite number above 0.
+    Gamma { gamma: f64 },
+    /// The penalty of a support vector machine that is not a finite number above 0.
+    Penalty { penalty: f64 },
+    /// No candidate to evaluate.
+    NoCandidate,
+}
+
+impl fmt::Display for OptionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Name { option, known } => write!(f, "no {option} of this name: take {}", known.join(", ")),
+            Self::Folds { folds } => write!(f, "{folds} folds leave nothing to learn from"),
+            Self::InnerFolds { folds } => write!(f, "{folds} inner folds leave nothing to choose by"),
+            Self::NoRepeats => f.write_str("no repetition does nothing"),
+            Self::NoNeighbours => f.write_str("without neighbours nobody votes"),
+            Self::NoTopics => f.write_str("0 topics leave nothing to fit"),
+            Self::NoStates => f.write_str("0 states leave nothing to fit"),
+            Self::NeedsGrid { classifier, model } => {
+                write!(
+                    f,
+                    "the classifier {classifier} takes positions on a grid, and the model {model} has none"
+                )
+            }
+            Self::MetricOfProportions { model } => {
+                write!(f, "divergence is of proportions, which the model {model} has none of")
+            }
+            Self::MetricUnused { metric } => {
+                write!(f, "the metric {metric} is for nearest neighbours by posteriors")
+            }
+            Self::FeaturesUnknown { model, classifier, features } => {
+                write!(f, "the model {model} has no features for the classifier {classifier}")?;
+                match features {
+                    Some(kind) => write!(f, " of the kind {kind}"),
+                    None => Ok(()),
+                }
+            }
+            Self::TopOfOne => f.write_str("features top are of two models, and one is asked for"),
+            Self::TopOfTwo { labels } => write!(f, "features top are of two labels, and there are {labels}"),
+            Self::TokensOfSequences => f.write_str("counts are scaled to a sum, and an hmm takes sequences"),
+            Self::Gamma { gamma } => {
+                write!(f, "{gamma} is no width of a kernel, which is a finite number above 0")
+            }
+            Self::Penalty { penalty } => {
+                write!(f, "{penalty} is no penalty, which is a finite number above 0")
+            }
+            Self::NoCandidate => f.write_str("there is no candidate to evaluate"),
+        }
+    }
+}
+
+impl Error for OptionError {}
+
+/// Why an evaluation ended without a result.
+#[derive(Debug)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "field names say what they hold")]
+pub enum EvaluationError {
+    /// Options that do not go together.
+    Option(OptionError),
+    /// Counts could not be read or kept.
+    Corpus(CorpusError),
+    /// A model could not be fitted or used.
+    Estimator(EstimatorError),
+    /// Features that no similarity is of: not finite, or negative where they may not be.
+    Features(ScoreError),
+    /// Symbols outside the alphabet.
+    Sequences(SequencesError),
+    /// What was classified has another shape.
+    Classify(ClassifyError),
+    /// Fewer than two labels.
+    FewLabels { corpus: String, labels: usize },
+    /// A label of fewer documents than folds.
+    FewMembers { label: String, members: usize, folds: usize },
+    /// A label that is no finite number, where numbers are estimated.
+    NotANumber { label: String },
+    /// No word is left of the documents of a training part.
+    NoWord { documents: usize },
+    /// A labelled document that is not there.
+    Item { item: usize, items: usize },
+    /// A model of sequences, and data without them.
+    NoSequences,
+    /// Bags over another number of words.
+    Words { expected: usize, found: usize },
+    /// A table of features with another number of rows.
+    Rows { expected: usize, found: usize },
+    /// Tables that do not fit into memory.
+    Memory { elements: usize },
+    /// The model has no free energy, or no gradients, to classify by.
+    NotGenerative { model: ModelKind },
+}
+
+impl fmt::Display for EvaluationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Option(error) => error.fmt(f),
+            Self::Corpus(error) => error.fmt(f),
+            Self::Estimator(error) => error.fmt(f),
+            Self::Features(error) => error.fmt(f),
+            Self::Sequences(error) => error.fmt(f),
+            Self::Classify(error) => error.fmt(f),
+            Self::FewLabels { corpus, labels } => {
+                write!(f, "{corpus}: {labels} labels; a classifier needs two at least")
+            }
+            Self::FewMembers { label, members, folds } => {
+                write!(f, "label `{label}` has {members} documents and there are {folds} folds")
+            }
+            Self::NotANumber { label } => write!(f, "label `{label}` is no number"),
+            Self::NoWord { documents } => {
+                write!(f, "no word is left of the {documents} documents of a training part")
+            }
+            Self::Item { item, items } => write!(f, "labelled document {item}, needs to be below {items}"),
+            Self::NoSequences => f.write_str("an hmm takes sequences, and the data have none"),
+            Self::Words { expected, found } => write!(f, "bags over {found} words, needs {expected}"),
+            Self::Rows { expected, found } => {
+                write!(f, "a table of features has {found} rows, needs {expected}")
+            }
+            Self::Memory { elements } => write!(f, "{elements} numbers do not fit into memory"),
+            Self::NotGenerative { model } => write!(f, "the model {model} has no free energy"),
+        }
+    }
+}
+
+impl Error for EvaluationError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        // `Display` shows the error itself.
+        match self {
+            Self::Corpus(error) => error.source(),
+            Self::Estimator(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+macro_rules! from {
+    ($($variant:ident($error:ty))*) => {$(
+        impl From<$error> for EvaluationError {
+            fn from(error: $error) -> Self {
+                Self::$variant(error)
+            }
+        }
+    )*};
+}
+from! {
+    Option(OptionError) Corpus(CorpusError) Estimator(EstimatorError) Features(ScoreError) Classify(ClassifyError)
+    Sequences(SequencesError)
+}
+
+impl From<GridError> for EvaluationError {
+    fn from(error: GridError) -> Self {
+        Self::Estimator(error.into())
+    }
+}
+
+impl From<BagsError> for EvaluationError {
+    fn from(error: BagsError) -> Self {
+        Self::Corpus(error.into())
+    }
+}
