@@ -246,7 +246,10 @@ fn what_makes_no_sense_is_refused_with_a_remedy() {
             vec!["fit", "made.csv", "--model", "harmonium", "--prior", "0.1"],
             "a prior is for posterior sampling",
         ),
-        (vec!["fit", "made.csv", "--model", "harmonium", "--prior", "wide"], "a prior is a standard deviation"),
+        (
+            vec!["fit", "made.csv", "--model", "harmonium", "--prior", "wide"],
+            "a prior is a standard deviation",
+        ),
         (vec!["fit", "made.csv", "--model", "harmonium", "--step-size", "nan"], "--step-size"),
         (vec!["fit", "made.csv", "--model", "harmonium", "--steps", "0"], "take --steps of at least 1"),
         (
