@@ -51,14 +51,13 @@ impl<T: Stored> FittedGrid<T> {
         })?;
         let pi: Vec<f32> = self.grid().tables().0.iter().map(|&p| Real::to_f64(p) as f32).collect();
         let fact = |name: &str| self.info.fit.get(name);
-        let whole = |name| fact(name).and_then(Value::as_u64).unwrap_or(0);
+        let (whole, end) = (|name| fact(name).and_then(Value::as_u64), fact("end").and_then(Value::as_str));
         let facts = GridFacts {
             tokens: corpus.tokens,
             grid: &format_sides(extents),
             window: &format_sides(window),
-            iterations: usize::try_from(whole("iterations")).unwrap_or(usize::MAX),
-            end_reason: fact("end").and_then(Value::as_str).unwrap_or("unknown"),
-            bound_per_token: fact("bound_per_token").and_then(Value::as_f64).unwrap_or(f64::NAN),
+            iterations: whole("iterations").zip(end),
+            bound_per_token: fact("bound_per_token").and_then(Value::as_f64),
             seed: whole("seed"),
         };
         let documents: Vec<_> = (0..layers).map(|layer| map.documents(layer).len()).collect();

@@ -109,6 +109,15 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
         self.last.as_ref()
     }
 
+    /// The stage of the schedule that the next step is of, from 0; after the end the last.
+    pub fn stage(&self) -> usize {
+        match &self.run {
+            Some(run) => run.stage,
+            None if self.done => self.plan.schedule().stages.len().saturating_sub(1),
+            None => 0,
+        }
+    }
+
     /// The best run so far.
     pub fn best(&self) -> Option<Best> {
         self.restarts.best()

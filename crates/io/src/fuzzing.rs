@@ -20,7 +20,7 @@ use crate::item::Item;
 use crate::options::ReadOptions;
 use crate::sequences::{self, SequenceFormat, SequenceOptions, SequenceSet};
 use crate::source::{Budget, Limits, Source};
-use crate::{jsonl, model, table as tables};
+use crate::{ModelFile, jsonl, table as tables};
 
 const FILE: &str = "input";
 const LIMITS: Limits = Limits { record_bytes: 1 << 10, total_bytes: 1 << 16 };
@@ -261,7 +261,7 @@ pub fn gzip(data: &[u8]) -> bool {
 /// # Panics
 /// If a promise is broken.
 pub fn model(data: &[u8]) -> bool {
-    let model = match model::read(data, data.len() as u64) {
+    let model = match ModelFile::from_bytes(data) {
         Ok(model) => model,
         Err(problem) => {
             assert!(!problem.to_string().is_empty());
@@ -273,8 +273,7 @@ pub fn model(data: &[u8]) -> bool {
     for table in &model.tables {
         assert_eq!(table.shape.iter().product::<usize>(), table.data.len());
     }
-    let again = model.to_bytes();
-    let again = again.ok().map(|bytes| (model::read(bytes.as_slice(), bytes.len() as u64).ok(), bytes));
+    let again = model.to_bytes().ok().map(|bytes| (ModelFile::from_bytes(&bytes).ok(), bytes));
     let Some((Some(found), bytes)) = again else { panic!("what was read can be written and read again") };
     assert_eq!(found.metadata, model.metadata);
     assert!(model.tables.iter().all(|table| found.table(&table.name) == Some(table)));

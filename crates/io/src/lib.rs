@@ -7,7 +7,8 @@
 //! - [`visit`] hands over one document or bag after the other; a [`BlockFile`] keeps bags that are too many for the
 //!   memory.
 //! - [`read_sequences`] reads sequences of symbols: FASTA, a column of a table, or lines.
-//! - [`save`] and [`load`] keep tables and texts in a safetensors file, which Python reads as well.
+//! - [`save`] and [`load`] keep tables and texts in a safetensors file, which Python reads as well; a [`ModelFile`]
+//!   is also bytes.
 //! - [`write_atomically`] writes a file as a whole or not at all; [`check_writable`] asks beforehand.
 //!
 //! Errors name the file, the line where there is one, what is wrong, and the remedy. Memory grows with what is

@@ -121,6 +121,39 @@ impl ModelFile {
     pub fn strings(&self, key: &str) -> Option<Vec<String>> {
         serde_json::from_str(self.metadata.get(key)?).ok()
     }
+    /// The bytes that [`save`] writes, for where there are no files.
+    ///
+    /// # Errors
+    /// Two tables of one name, a shape that is not that of its data, a NaN; texts beyond the 100 MB that the format
+    /// allows; no memory.
+    ///
+    /// ```
+    /// use countgrid_io::{ModelFile, NamedTable, TableData};
+    /// let prior = NamedTable { name: "prior".into(), shape: vec![2], data: TableData::F32(vec![0.25, 0.75]) };
+    /// let model = ModelFile { tables: vec![prior], ..ModelFile::default() };
+    /// assert_eq!(ModelFile::from_bytes(&model.to_bytes()?)?, model);
+    /// # Ok::<(), countgrid_io::ModelProblem>(())
+    /// ```
+    pub fn to_bytes(&self) -> Result<Vec<u8>, ModelProblem> {
+        let file = header(self)?;
+        let (header, order) = &file;
+        // Tables that are in memory, and a header: far from overflow in 64 bits, not in 32.
+        let length = order.iter().fold(8 + header.len() as u64, |length, table| {
+            length.saturating_add(table.data.len() as u64 * table.data.kind().2 as u64)
+        });
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(length).map_err(|_| ModelProblem::Memory { bytes: length })?;
+        write(&mut bytes, &file).map_err(ModelProblem::Unreadable)?;
+        Ok(bytes)
+    }
+    /// The model whose bytes these are, read as [`load`] reads a file.
+    ///
+    /// # Errors
+    /// Those of [`load`], but for what concerns the file.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelProblem> {
+        read(bytes, bytes.len() as u64)
+    }
 }
 
 impl ModelFile {

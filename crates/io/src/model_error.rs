@@ -94,7 +94,17 @@ impl fmt::Display for ModelProblem {
                     "vocabulary, titles and other texts take {bytes} bytes; the format allows 100000000"
                 )
             }
-            Self::Memory { bytes } => write!(f, "no memory for a table of {bytes} bytes"),
+            Self::Memory { bytes } => write!(f, "no memory for {bytes} bytes"),
+        }
+    }
+}
+
+impl std::error::Error for ModelProblem {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unreadable(error) => Some(error),
+            Self::Unwritable(error) => Some(error),
+            _ => None,
         }
     }
 }
@@ -120,11 +130,7 @@ impl fmt::Display for ModelError {
 
 impl std::error::Error for ModelError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self.problem() {
-            ModelProblem::Unreadable(error) => Some(error),
-            ModelProblem::Unwritable(error) => Some(error),
-            _ => None,
-        }
+        std::error::Error::source(self.problem())
     }
 }
 

@@ -70,14 +70,12 @@ pub struct GridFacts<'a> {
     pub grid: &'a str,
     /// Cells of a window along each axis.
     pub window: &'a str,
-    /// Updates of the full grid.
-    pub iterations: usize,
-    /// Why the fit ended, in a few words.
-    pub end_reason: &'a str,
-    /// Log evidence of all documents per token, in nats.
-    pub bound_per_token: f64,
-    /// Start of the random numbers.
-    pub seed: u64,
+    /// Updates of the full grid, and why the fit ended, in a few words; where it is known.
+    pub iterations: Option<(u64, &'a str)>,
+    /// Log evidence of all documents per token, in nats, where it is known.
+    pub bound_per_token: Option<f64>,
+    /// Start of the random numbers, where it is known.
+    pub seed: Option<u64>,
 }
 
 /// A collection on a counting grid, as one page or as one of each layer.
@@ -91,7 +89,7 @@ pub struct GridFacts<'a> {
 ///     map.push(document, DocumentPosterior { best: &[(cell, 1.0)], layers: &[] });
 /// }
 /// let facts = GridFacts {
-///     tokens: 12.0, grid: "1x2", window: "1x1", iterations: 5, end_reason: "converged", bound_per_token: -1.5, seed: 1,
+///     tokens: 12.0, grid: "1x2", window: "1x1", iterations: Some((5, "converged")), bound_per_token: None, seed: None,
 /// };
 /// let pi = [0.9, 0.1, 0.1, 0.9]; // [word][cell]
 /// let pages = map.pages("Sky", &pi, &["sun", "moon"], &[], &facts)?;
@@ -190,17 +188,18 @@ impl GridMap {
             let here = words.iter().filter(|word| (first..first + plane).contains(&(word.cell as usize)));
             let words = here.map(|word| Word { cell: word.cell - first as u32, ..word.clone() }).collect();
             let facts = [
-                ("Documents", listed),
-                ("Tokens", group_digits(facts.tokens.round())),
-                ("Vocabulary", format!("{} words", group_digits(vocabulary.len()))),
-                ("Grid", facts.grid.to_owned()),
-                ("Window", facts.window.to_owned()),
-                ("Iterations", format!("{} ({})", facts.iterations, facts.end_reason)),
-                ("Bound per token", format!("{:.4} nats", facts.bound_per_token)),
-                ("Seed", facts.seed.to_string()),
-                ("Made by", concat!("countgrid ", env!("CARGO_PKG_VERSION")).to_owned()),
+                ("Documents", Some(listed)),
+                ("Tokens", Some(group_digits(facts.tokens.round()))),
+                ("Vocabulary", Some(format!("{} words", group_digits(vocabulary.len())))),
+                ("Grid", Some(facts.grid.to_owned())),
+                ("Window", Some(facts.window.to_owned())),
+                ("Iterations", facts.iterations.map(|(iterations, end)| format!("{iterations} ({end})"))),
+                ("Bound per token", facts.bound_per_token.map(|bound| format!("{bound:.4} nats"))),
+                ("Seed", facts.seed.map(|seed| seed.to_string())),
+                ("Made by", Some(concat!("countgrid ", env!("CARGO_PKG_VERSION")).to_owned())),
             ];
-            let facts = facts.map(|(name, value)| (name.to_owned(), value)).to_vec();
+            let facts =
+                facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
             let labels = labels.to_vec();
             Page { title, extents, window, words, documents, labels, facts, ..Page::default() }
         };

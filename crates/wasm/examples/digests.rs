@@ -3,7 +3,9 @@
 
 use std::{env, error::Error, fs};
 
-use countgrid_wasm::{Corpus, CountingGrid, Fit, Settings, Texts};
+use countgrid_corpus::WordOptions;
+use countgrid_estimators::{GridOptions, GridSchedule};
+use countgrid_wasm::{Corpus, CountingGrid, Fit, Texts};
 
 /// FNV-1a over 32-bit words.
 struct Digest(u32);
@@ -45,8 +47,8 @@ fn bags(count: u32, features: u32) -> Result<Corpus, countgrid_wasm::Error> {
     Corpus::new(offsets, indices, counts, features as usize)
 }
 
-fn fitted(case: &str, corpus: &Corpus, settings: &Settings) -> Result<CountingGrid, countgrid_wasm::Error> {
-    let mut fit = Fit::new(corpus, settings)?;
+fn fitted(case: &str, corpus: &Corpus, options: &GridOptions) -> Result<CountingGrid, countgrid_wasm::Error> {
+    let mut fit = Fit::new(corpus, options)?;
     let mut bounds = Digest::from_words([]);
     while !fit.is_done() {
         let bits = fit.step()?.to_bits();
@@ -71,12 +73,13 @@ fn fitted(case: &str, corpus: &Corpus, settings: &Settings) -> Result<CountingGr
 
 fn main() -> Result<(), Box<dyn Error>> {
     let sides = |sides: &[usize]| Some(sides.to_vec());
-    let defaults = Settings::default();
-    let ring = Settings { extents: sides(&[40]), window: sides(&[5]), ..defaults.clone() };
+    let defaults = GridOptions::default();
+    let ring = GridOptions { extents: sides(&[40]), window: sides(&[5]), ..defaults.clone() };
     fitted("ring", &bags(60, 30)?, &ring)?;
-    let plane = Settings { extents: sides(&[24, 20]), window: sides(&[5, 4]), seed: 7, ..defaults.clone() };
+    let plane =
+        GridOptions { extents: sides(&[24, 20]), window: sides(&[5, 4]), seed: 7, ..defaults.clone() };
     fitted("plane", &bags(200, 50)?, &plane)?;
-    let solid = Settings {
+    let solid = GridOptions {
         extents: sides(&[6, 5, 4]),
         window: sides(&[2]),
         iterations: 12,
@@ -84,7 +87,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         pseudocount: Some(0.25),
         learn_prior: true,
         inner_passes: 2,
-        coarse_to_fine: false,
+        schedule: GridSchedule::Single,
         ..defaults.clone()
     };
     fitted("solid", &bags(50, 20)?, &solid)?;
@@ -92,11 +95,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let file = env::args().nth(1).ok_or("needs a file with one document to a line")?;
     let text = fs::read_to_string(file)?;
     let documents: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let texts = Texts::new(&documents, &Texts::default_options())?;
+    let texts = Texts::new("sample", &documents, &WordOptions::default())?;
     let vocabulary = texts.vocabulary().join(" ");
     show("text", "vocabulary", Digest::from_words(vocabulary.bytes().map(u32::from)));
-    let grid = fitted("text", texts.corpus(), &defaults)?;
+    let mut grid = fitted("text", texts.corpus(), &defaults)?;
     show("text", "page", Digest::from_words(texts.page("A map", &grid)?.bytes().map(u32::from)));
+    show("text", "model", Digest::from_words(grid.model(None)?.into_iter().map(u32::from)));
     show("text", "new", Digest::from_words(grid.embed(&texts.count(&["salt and butter", "moon"])?)?));
     Ok(())
 }

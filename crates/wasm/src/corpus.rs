@@ -1,6 +1,8 @@
-use std::rc::Rc;
+use std::{borrow::Borrow, rc::Rc};
 
-use countgrid_counts::{Bags, CsrBuf};
+use countgrid_corpus::{BlockLimits, Blocks, WordOptions};
+use countgrid_counts::CsrBuf;
+use countgrid_estimators::{BagTotals, FittedGrid};
 
 use crate::Error;
 
@@ -18,9 +20,23 @@ use crate::Error;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Corpus {
-    pub(crate) bags: Rc<CsrBuf<f32>>, // a fit keeps them
-    nonempty: usize,
-    tokens: f64,
+    source: Rc<Source>, // a fit keeps it
+    totals: BagTotals,
+}
+
+#[derive(Debug)]
+enum Source {
+    Rows(Blocks<f32>),
+    Texts(countgrid_corpus::Corpus<f32>, WordOptions),
+}
+
+impl Borrow<Blocks<f32>> for Corpus {
+    fn borrow(&self) -> &Blocks<f32> {
+        match self.source.as_ref() {
+            Source::Rows(bags) => bags,
+            Source::Texts(corpus, _) => &corpus.bags,
+        }
+    }
 }
 
 impl Corpus {
@@ -38,7 +54,7 @@ impl Corpus {
         let mut starts = Vec::new();
         reserve(&mut starts, offsets.len())?;
         starts.extend(offsets.into_iter().map(|offset| offset as usize));
-        Ok(Self::from_bags(CsrBuf::from_parts(features, starts, indices, counts)?))
+        Self::from_bags(&CsrBuf::from_parts(features, starts, indices, counts)?)
     }
 
     /// One bag, its features in any order.
@@ -55,17 +71,41 @@ impl Corpus {
         }
         let mut bags = CsrBuf::new(features)?;
         bags.push_bag(indices.iter().map(|&index| index as usize).zip(counts.iter().copied()))?;
-        Ok(Self::from_bags(bags))
+        Self::from_bags(&bags)
     }
 
-    pub(crate) fn from_bags(bags: CsrBuf<f32>) -> Self {
-        let nonempty = (0..bags.len()).filter(|&bag| bags.entries(bag).next().is_some()).count();
-        Self { tokens: bags.tokens(), nonempty, bags: Rc::new(bags) }
+    fn from_bags(bags: &CsrBuf<f32>) -> Result<Self, Error> {
+        let bags = Blocks::from_bags(bags, BlockLimits::in_memory())?;
+        Ok(Self { totals: BagTotals::from_blocks(&bags)?, source: Rc::new(Source::Rows(bags)) })
+    }
+
+    pub(crate) fn from_texts(corpus: countgrid_corpus::Corpus<f32>, words: WordOptions) -> Self {
+        Self { totals: BagTotals::from_corpus(&corpus), source: Rc::new(Source::Texts(corpus, words)) }
+    }
+
+    /// The documents and their words, if it was made from texts.
+    pub(crate) fn texts(&self) -> Option<(&countgrid_corpus::Corpus<f32>, &WordOptions)> {
+        match self.source.as_ref() {
+            Source::Rows(_) => None,
+            Source::Texts(corpus, words) => Some((corpus, words)),
+        }
+    }
+
+    /// Says of a grid what it was fitted to.
+    pub(crate) fn describe(&self, grid: &mut FittedGrid<f32>) {
+        if let Some((corpus, words)) = self.texts() {
+            grid.info.describe(corpus, words);
+        }
+    }
+
+    /// Numbers of bags, features and tokens.
+    pub fn totals(&self) -> BagTotals {
+        self.totals
     }
 
     /// Number of bags.
     pub fn len(&self) -> usize {
-        self.bags.len()
+        self.totals.bags
     }
 
     /// Whether there is no bag.
@@ -73,19 +113,14 @@ impl Corpus {
         self.len() == 0
     }
 
-    /// Bags that are not empty.
-    pub fn nonempty(&self) -> usize {
-        self.nonempty
-    }
-
     /// Number of features.
     pub fn features(&self) -> usize {
-        self.bags.features()
+        self.totals.features
     }
 
     /// The sum of all counts.
     pub fn tokens(&self) -> f64 {
-        self.tokens
+        self.totals.tokens
     }
 }
 

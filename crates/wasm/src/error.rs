@@ -29,15 +29,13 @@ macro_rules! from {
 }
 
 from!(
+    countgrid_corpus::CorpusError,
     countgrid_counts::BagsError,
-    countgrid_em::OptionError,
-    countgrid_em::FitError<countgrid_grid::GridError>,
+    countgrid_estimators::EstimatorError,
     countgrid_grid::GridError,
-    countgrid_map::PageError,
+    countgrid_io::ModelProblem,
     countgrid_map::WriteError,
-    countgrid_math::AllocationError,
-    countgrid_text::TextError,
-    countgrid_torus::ShapeError
+    countgrid_math::AllocationError
 );
 
 /// A number as JavaScript has it, if it is a whole one in range.

@@ -1,12 +1,10 @@
-use countgrid_counts::Bags;
-use countgrid_grid::{Grid, LogHistograms, Posterior, Shape};
+use std::borrow::Borrow;
+
+use countgrid_estimators::{FittedGrid, GridLayout, ModelInfo};
+use countgrid_grid::{Grid, GridError};
 use countgrid_math::AlignedVec;
 
-use crate::{
-    Corpus, Error,
-    corpus::reserve,
-    layout::{AXES, Layout},
-};
+use crate::{Corpus, Error, corpus::reserve};
 
 /// A fitted grid: its tables, and where bags lie on it. Everything is `f32`, cells are row-major, the last axis fastest.
 ///
@@ -23,11 +21,12 @@ use crate::{
 /// # Ok::<(), countgrid_wasm::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct CountingGrid {
-    layout: Layout,
-    chunk: usize, // bags that are placed together
-    grid: Grid<f32, AlignedVec<f32>, AXES>,
-    histograms: LogHistograms<f32, AlignedVec<f32>, AXES>,
+pub struct CountingGrid(FittedGrid<f32>);
+
+impl From<FittedGrid<f32>> for CountingGrid {
+    fn from(grid: FittedGrid<f32>) -> Self {
+        Self(grid)
+    }
 }
 
 impl CountingGrid {
@@ -35,21 +34,19 @@ impl CountingGrid {
     /// `[cell]`, uniform if it is not given.
     ///
     /// # Errors
-    /// As [`Grid::new`]; extents and a window that do not fit; a grid for which a page has no memory.
+    /// As [`Grid::new`]; extents and a window that do not fit; no memory.
     pub fn new(
         pi: &[f32],
         prior: Option<&[f32]>,
         extents: &[usize],
         window: &[usize],
     ) -> Result<Self, Error> {
-        let layout = Layout::choose(Some(extents), Some(window), 0);
-        let cells = extents.iter().try_fold(1usize, |cells, &extent| cells.checked_mul(extent));
-        let features = cells.and_then(|cells| pi.len().checked_div(cells)).unwrap_or(0);
-        let tables = |shape: &Shape<AXES>| shape.grid_len() as u128 + shape.histograms_len::<f32>() as u128;
-        let (shape, chunk) = layout.shape(features.max(1), tables)?;
+        let layout = GridLayout::choose(Some(extents), Some(window), 0)?;
+        let features = usize::try_from(pi.len() as u128 / layout.cells()).unwrap_or(0);
+        let shape = layout.shape(features.max(1))?;
         let table = |name: &'static str, expected: usize, found: &[f32]| match found.len() {
             found if found == expected => Ok(()),
-            found => Err(countgrid_grid::GridError::Length { table: name, expected, found }),
+            found => Err(GridError::Length { table: name, expected, found }),
         };
         table("pi", shape.features() * shape.cells(), pi)?;
         let mut storage = AlignedVec::zeroed(shape.grid_len())?;
@@ -62,54 +59,60 @@ impl CountingGrid {
             }
             None => last.fill(1.0 / shape.cells() as f32),
         }
-        let grid = Grid::new(shape, storage)?;
-        let mut scratch = AlignedVec::zeroed(shape.plane_scratch_len())?;
-        let packed = AlignedVec::zeroed(shape.histograms_len::<f32>())?;
-        let histograms = LogHistograms::pack(&grid, packed, &mut scratch)?;
-        Ok(Self::from_parts(layout, chunk, grid, histograms))
+        let grid = FittedGrid::new(ModelInfo::default(), layout, Grid::new(shape, storage)?, None)?;
+        grid.histograms()?;
+        Ok(Self(grid))
     }
 
-    pub(crate) fn from_parts(
-        layout: Layout,
-        chunk: usize,
-        grid: Grid<f32, AlignedVec<f32>, AXES>,
-        histograms: LogHistograms<f32, AlignedVec<f32>, AXES>,
-    ) -> Self {
-        Self { layout, chunk, grid, histograms }
+    /// The model that this wraps.
+    pub fn fitted(&self) -> &FittedGrid<f32> {
+        &self.0
+    }
+
+    /// The bytes of the file that `countgrid fit` writes of the same documents, with the same options, title and seed.
+    /// A grid that was fitted to [`crate::Texts`] has their title unless another one is given, and keeps it.
+    ///
+    /// # Errors
+    /// A grid that was not fitted to [`crate::Texts`], which has no words; no memory.
+    pub fn model(&mut self, title: Option<&str>) -> Result<Vec<u8>, Error> {
+        let info = &mut self.0.info;
+        if info.vocabulary.is_empty() {
+            return Err(Error::new("a model has words: fit the grid to the corpus of `Texts`"));
+        }
+        if let Some(title) = title {
+            info.title = title.to_owned();
+        }
+        Ok(self.0.to_file().to_bytes()?)
     }
 
     /// Cells along each axis.
     pub fn extents(&self) -> &[usize] {
-        &self.layout.extents
+        self.0.layout().extents()
     }
 
     /// Cells of a window along each axis.
     pub fn window(&self) -> &[usize] {
-        &self.layout.window
+        self.0.layout().window()
     }
 
     /// Number of cells.
     pub fn cells(&self) -> usize {
-        self.shape().cells()
+        self.0.shape().cells()
     }
 
     /// Number of features.
     pub fn features(&self) -> usize {
-        self.shape().features()
-    }
-
-    fn shape(&self) -> &Shape<AXES> {
-        self.grid.shape()
+        self.0.shape().features()
     }
 
     /// `pi` `[feature][cell]`: every cell's distribution over features.
     pub fn pi(&self) -> &[f32] {
-        self.grid.tables().0
+        self.0.grid().tables().0
     }
 
     /// How likely each location is `[cell]`.
     pub fn prior(&self) -> &[f32] {
-        self.grid.prior()
+        self.0.grid().prior()
     }
 
     /// The histograms of all windows `[feature][cell]`: the mean of `pi` over the window that starts at each cell.
@@ -117,12 +120,10 @@ impl CountingGrid {
     /// # Errors
     /// No memory.
     pub fn histograms(&self) -> Result<Vec<f32>, Error> {
-        let mut all = Vec::new();
-        reserve(&mut all, self.pi().len())?;
-        all.resize(self.pi().len(), 0.0);
-        let mut scratch = AlignedVec::zeroed(self.shape().plane_scratch_len())?;
+        let mut all = zeros(self.pi().len())?;
+        let mut scratch = AlignedVec::zeroed(self.0.shape().plane_scratch_len())?;
         for (feature, plane) in all.chunks_exact_mut(self.cells()).enumerate() {
-            self.grid.histogram(feature, plane, &mut scratch)?;
+            self.0.grid().histogram(feature, plane, &mut scratch)?;
         }
         Ok(all)
     }
@@ -134,11 +135,8 @@ impl CountingGrid {
     /// A feature that the grid does not have; a count that is negative or not finite; counts too large for `f32`.
     pub fn posterior(&self, indices: &[u32], counts: &[f32]) -> Result<(Vec<f32>, f64), Error> {
         let bag = Corpus::single(indices, counts, self.features())?;
-        let mut posterior = Vec::new();
-        reserve(&mut posterior, self.cells())?;
-        posterior.resize(self.cells(), 0.0);
-        let mut evidence = 0.0;
-        self.for_each_posterior(&bag, |_, _, bag_posterior| {
+        let (mut posterior, mut evidence) = (zeros(self.cells())?, 0.0);
+        self.0.for_each_posterior::<f32>(bag.borrow(), |_, _, bag_posterior| {
             bag_posterior.write(&mut posterior);
             evidence = f64::from(bag_posterior.log_evidence());
         })?;
@@ -153,22 +151,16 @@ impl CountingGrid {
     pub fn embed(&self, corpus: &Corpus) -> Result<Vec<u32>, Error> {
         let mut places = Vec::new();
         reserve(&mut places, corpus.len())?;
-        self.for_each_posterior(corpus, |_, _, posterior| places.push(posterior.mode() as u32))?; // at most MAX_CELLS
+        self.0.for_each_posterior::<f32>(corpus.borrow(), |_, _, posterior| {
+            places.push(posterior.mode() as u32); // a grid has fewer than 2³² cells
+        })?;
         Ok(places)
     }
+}
 
-    /// Calls `visit` with the tokens and the posterior of every bag, in order.
-    pub(crate) fn for_each_posterior(
-        &self,
-        corpus: &Corpus,
-        mut visit: impl FnMut(usize, f64, &Posterior<'_, f32, AXES>),
-    ) -> Result<(), Error> {
-        let scratch = |bags| AlignedVec::zeroed(self.shape().posterior_scratch_len::<f32>(bags));
-        let mut scratch = scratch(self.chunk.min(corpus.len())).or_else(|_| scratch(1))?;
-        let bags = corpus.bags.as_view();
-        self.histograms.posteriors(&bags, &mut scratch, |bag, posterior| {
-            visit(bag, bags.total(bag), posterior);
-        })?;
-        Ok(())
-    }
+fn zeros(elements: usize) -> Result<Vec<f32>, Error> {
+    let mut zeros = Vec::new();
+    reserve(&mut zeros, elements)?;
+    zeros.resize(elements, 0.0);
+    Ok(zeros)
 }

@@ -1,15 +1,13 @@
 //! What JavaScript sees: the types of this crate over typed arrays, and options as plain objects.
 
-use countgrid_text::{StopWords, TextOptions};
-use js_sys::{Array, Float32Array, JsString, Object, Reflect, Uint32Array};
+use countgrid_corpus::WordOptions;
+use countgrid_estimators::{AXES, GridOptions, GridSchedule};
+use countgrid_map::MAX_CELLS;
+use countgrid_text::StopWords;
+use js_sys::{Array, Float32Array, JsString, Object, Reflect, Uint8Array, Uint32Array};
 use wasm_bindgen::prelude::*;
 
-use crate::{
-    Error, Settings,
-    corpus::reserve,
-    error::whole,
-    layout::{AXES, MAX_CELLS},
-};
+use crate::{Error, corpus::reserve, error::whole};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r#"
@@ -37,6 +35,8 @@ export interface FitOptions {
 
 /** What a word is, and which words make the vocabulary. */
 export interface TextOptions {
+    /** What the documents are called, also in model files; "texts". */
+    title?: string;
     /** Words to leave out; "english". */
     stopWords?: "english" | "none" | string[];
     /** Whether words of one English stem count as one; false. */
@@ -121,7 +121,27 @@ impl Fit {
         corpus: &Corpus,
         #[wasm_bindgen(unchecked_optional_param_type = "FitOptions")] options: &JsValue,
     ) -> Result<Self> {
-        Ok(Self(crate::Fit::new(&corpus.0, &settings(options)?)?))
+        Ok(Self(crate::Fit::new(&corpus.0, &grid_options(options)?)?))
+    }
+
+    /// Goes on from a checkpoint, with the corpus and the options of the fit that has written it, to the same bits.
+    ///
+    /// # Errors
+    /// An `Error` for bytes that are no checkpoint, or one of another fit; those of the constructor.
+    pub fn resume(
+        corpus: &Corpus,
+        #[wasm_bindgen(unchecked_param_type = "FitOptions | undefined")] options: &JsValue,
+        #[wasm_bindgen(unchecked_param_type = "Uint8Array")] checkpoint: &JsValue,
+    ) -> Result<Self> {
+        Ok(Self(crate::Fit::resume(&corpus.0, &grid_options(options)?, &bytes("checkpoint", checkpoint)?)?))
+    }
+
+    /// All that it takes to go on from here.
+    ///
+    /// # Errors
+    /// An `Error` if a step has failed, or if there is no memory.
+    pub fn checkpoint(&self) -> Result<Vec<u8>> {
+        Ok(self.0.checkpoint()?)
     }
 
     /// One iteration. Returns the log evidence of all bags per token, in nats; after the end it is only told again.
@@ -159,7 +179,7 @@ impl Fit {
     /// Cells along each axis of the grid that the next step fits: coarser ones come first.
     #[wasm_bindgen(getter)]
     pub fn extents(&self) -> Uint32Array {
-        sizes(&self.0.extents())
+        sizes(self.0.extents())
     }
 
     /// The grid as it is, of the size that was asked for. Ends the fit.
@@ -290,6 +310,15 @@ impl CountingGrid {
     pub fn embed(&self, corpus: &Corpus) -> Result<Uint32Array> {
         Ok(Uint32Array::from(self.0.embed(&corpus.0)?.as_slice()))
     }
+
+    /// The bytes of the model file that `countgrid fit` writes of the same documents, options, seed and title, and that
+    /// the program and Python read. The title is that of the `Texts` unless another one is given, which the grid keeps.
+    ///
+    /// # Errors
+    /// An `Error` for a grid that was not fitted to the corpus of `Texts`: a model has words.
+    pub fn model(&mut self, title: Option<String>) -> Result<Vec<u8>> {
+        Ok(self.0.model(title.as_deref())?)
+    }
 }
 
 /// Text as bags of words.
@@ -308,7 +337,8 @@ impl Texts {
         #[wasm_bindgen(unchecked_param_type = "string[]")] documents: &JsValue,
         #[wasm_bindgen(unchecked_optional_param_type = "TextOptions")] options: &JsValue,
     ) -> Result<Self> {
-        Ok(Self(crate::Texts::new(&strings("documents", documents)?, &text_options(options)?)?))
+        let (title, words) = text_options(options)?;
+        Ok(Self(crate::Texts::new(&title, &strings("documents", documents)?, &words)?))
     }
 
     /// The words, sorted: feature `z` is word `z`.
@@ -365,25 +395,24 @@ fn strings(name: &str, value: &JsValue) -> std::result::Result<Vec<String>, Erro
     Ok(all)
 }
 
-fn integers(name: &str, value: &JsValue) -> std::result::Result<Vec<u32>, Error> {
-    let array = value.dyn_ref::<Uint32Array>();
-    let array = array.ok_or_else(|| Error::new(format_args!("`{name}` needs to be a Uint32Array")))?;
-    let mut table = Vec::new();
-    reserve(&mut table, array.length() as usize)?;
-    table.resize(array.length() as usize, 0);
-    array.copy_to(&mut table);
-    Ok(table)
+/// The elements of a typed array.
+macro_rules! elements {
+    ($function:ident, $array:ident, $element:ty) => {
+        fn $function(name: &str, value: &JsValue) -> std::result::Result<Vec<$element>, Error> {
+            let array = value.dyn_ref::<$array>().ok_or_else(|| {
+                Error::new(format_args!(concat!("`{}` needs to be a ", stringify!($array)), name))
+            })?;
+            let mut table = Vec::new();
+            reserve(&mut table, array.length() as usize)?;
+            table.resize(array.length() as usize, <$element>::default());
+            array.copy_to(&mut table);
+            Ok(table)
+        }
+    };
 }
-
-fn floats(name: &str, value: &JsValue) -> std::result::Result<Vec<f32>, Error> {
-    let array = value.dyn_ref::<Float32Array>();
-    let array = array.ok_or_else(|| Error::new(format_args!("`{name}` needs to be a Float32Array")))?;
-    let mut table = Vec::new();
-    reserve(&mut table, array.length() as usize)?;
-    table.resize(array.length() as usize, 0.0);
-    array.copy_to(&mut table);
-    Ok(table)
-}
+elements!(integers, Uint32Array, u32);
+elements!(floats, Float32Array, f32);
+elements!(bytes, Uint8Array, u8);
 
 /// Counts, rounded to `f32` as everywhere.
 fn numbers(name: &str, value: &JsValue) -> std::result::Result<Vec<f32>, Error> {
@@ -401,11 +430,11 @@ fn numbers(name: &str, value: &JsValue) -> std::result::Result<Vec<f32>, Error> 
 }
 
 fn sizes(of: &[usize]) -> Uint32Array {
-    let sizes: Vec<u32> = of.iter().map(|&size| size as u32).collect(); // at most MAX_CELLS
+    let sizes: Vec<u32> = of.iter().map(|&size| size as u32).collect(); // each at most MAX_CELLS, or as the library chooses
     Uint32Array::from(sizes.as_slice())
 }
 
-fn settings(options: &JsValue) -> std::result::Result<Settings, Error> {
+fn grid_options(options: &JsValue) -> std::result::Result<GridOptions, Error> {
     const NAMES: [&str; 9] = [
         "extents",
         "window",
@@ -417,9 +446,9 @@ fn settings(options: &JsValue) -> std::result::Result<Settings, Error> {
         "innerPasses",
         "coarseToFine",
     ];
-    let (options, defaults) = (Options::new("options", options, &NAMES)?, Settings::default());
+    let (options, defaults) = (Options::new("options", options, &NAMES)?, GridOptions::default());
     let count = |name, least| options.whole(name, least, u64::from(u32::MAX));
-    Ok(Settings {
+    Ok(GridOptions {
         extents: options.sides("extents")?,
         window: options.sides("window")?,
         iterations: count("iterations", 0)?.map_or(defaults.iterations, |n| n as usize),
@@ -428,16 +457,26 @@ fn settings(options: &JsValue) -> std::result::Result<Settings, Error> {
         pseudocount: options.number("pseudocount")?,
         learn_prior: options.flag("learnPrior")?.unwrap_or(defaults.learn_prior),
         inner_passes: count("innerPasses", 1)?.map_or(defaults.inner_passes, |n| n as usize),
-        coarse_to_fine: options.flag("coarseToFine")?.unwrap_or(defaults.coarse_to_fine),
+        schedule: match options.flag("coarseToFine")? {
+            None => defaults.schedule,
+            Some(true) => GridSchedule::CoarseToFine,
+            Some(false) => GridSchedule::Single,
+        },
+        ..defaults
     })
 }
 
-fn text_options(options: &JsValue) -> std::result::Result<TextOptions, Error> {
-    let names = ["stopWords", "stem", "minCount", "maxShare", "maxWords"];
-    let (options, defaults) = (Options::new("options", options, &names)?, crate::Texts::default_options());
+/// The title, and what a word is.
+fn text_options(options: &JsValue) -> std::result::Result<(String, WordOptions), Error> {
+    let names = ["title", "stopWords", "stem", "minCount", "maxShare", "maxWords"];
+    let (options, defaults) = (Options::new("options", options, &names)?, WordOptions::default());
     let count = |name| options.whole(name, 0, u64::from(u32::MAX));
+    let title = match options.get("title")? {
+        None => crate::Texts::TITLE.to_owned(),
+        Some(title) => title.as_string().ok_or_else(|| Error::new("`title` needs to be a string"))?,
+    };
     let stop_words = match options.get("stopWords")? {
-        None => StopWords::English,
+        None => defaults.stop_words,
         Some(which) => match which.as_string().as_deref() {
             Some("english") => StopWords::English,
             Some("none") => StopWords::None,
@@ -449,14 +488,15 @@ fn text_options(options: &JsValue) -> std::result::Result<TextOptions, Error> {
             None => StopWords::List(strings("stopWords", &which)?),
         },
     };
-    Ok(TextOptions {
+    let words = WordOptions {
         stop_words,
         stem: options.flag("stem")?.unwrap_or(defaults.stem),
         min_count: count("minCount")?.map(|n| n as usize),
-        max_share: options.number("maxShare")?.unwrap_or(defaults.max_share),
+        max_share: options.number("maxShare")?,
         max_words: count("maxWords")?.map_or(defaults.max_words, |n| n as usize),
-        ..defaults
-    })
+        ..WordOptions::default()
+    };
+    Ok((title, words))
 }
 
 /// A plain object whose fields are options.

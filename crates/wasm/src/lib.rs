@@ -23,13 +23,15 @@
 //! const texts = new Texts(["The first document.", "The second one."], { stem: true });
 //! const grid = fit(texts.corpus(), { iterations: 30 });
 //! const html = texts.page("Two documents", grid); // the page of `countgrid map`
+//! const file = grid.model("Two documents");       // Uint8Array, the file of `countgrid fit`
 //! ```
 //!
 //! What is wrong with an argument is a JavaScript `Error` whose message says what, where, and what would be right;
 //! sizes are checked before memory is taken. For the same input, options and seed a result has the same bits as
 //! that of the program, with and without the target feature `simd128`.
 //!
-//! As a Rust library it has the same types, without JavaScript: that is what the tests call.
+//! No rule is this crate's own: words, schedule, defaults and page are those of `countgrid-corpus` and
+//! `countgrid-estimators`. As a Rust library it has the same types, without JavaScript: that is what the tests call.
 #![forbid(unsafe_code)]
 
 mod corpus;
@@ -37,14 +39,12 @@ mod error;
 mod fit;
 mod grid;
 pub mod js;
-mod layout;
 mod texts;
 
 pub use crate::{
     corpus::Corpus,
     error::Error,
-    fit::{Fit, Settings},
+    fit::{Fit, MEMORY},
     grid::CountingGrid,
-    layout::{AXES, MAX_CELLS, MEMORY},
     texts::Texts,
 };

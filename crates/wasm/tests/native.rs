@@ -1,11 +1,14 @@
 //! The types behind the JavaScript ones: whatever they are given, they answer or refuse, and what they answer is that of
 //! the libraries below.
 
+use countgrid_corpus::WordOptions;
 use countgrid_counts::{Bags, Csr};
 use countgrid_em::{EmOptions, no_observer, restart_seed};
+use countgrid_estimators::{AXES, AnyModel, GridOptions, GridSchedule};
 use countgrid_grid::{Grid, Learner, Options, Shape, Statistics};
+use countgrid_io::ModelFile;
 use countgrid_torus::{Torus, Windows};
-use countgrid_wasm::{AXES, Corpus, CountingGrid, Fit, MAX_CELLS, Settings, Texts};
+use countgrid_wasm::{Corpus, CountingGrid, Fit, Texts};
 use proptest::prelude::*;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
@@ -39,7 +42,7 @@ fn any_sides() -> impl Strategy<Value = Vec<usize>> {
     prop_oneof![9 => prop::collection::vec(side.clone(), 1..4), 1 => prop::collection::vec(side, 0..10)]
 }
 
-fn any_settings() -> impl Strategy<Value = Settings> {
+fn any_options() -> impl Strategy<Value = GridOptions> {
     let numbers = (0..4usize, prop_oneof![Just(0.0), Just(1e-5), any::<f64>()], any::<u64>(), 0..3usize);
     let rest = (
         prop::option::of(any_sides()),
@@ -48,7 +51,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
     );
     (rest, numbers, any::<[bool; 2]>()).prop_map(|((extents, window, pseudocount), numbers, flags)| {
         let (iterations, tolerance, seed, inner_passes) = numbers;
-        let [learn_prior, coarse_to_fine] = flags;
+        let [learn_prior, single] = flags;
         let window = window.map(|window| match &extents {
             // Where it is not wild it often fits.
             Some(extents) if window.len() != extents.len() => {
@@ -56,7 +59,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
             }
             _ => window,
         });
-        Settings {
+        GridOptions {
             extents,
             window,
             iterations,
@@ -65,16 +68,17 @@ fn any_settings() -> impl Strategy<Value = Settings> {
             pseudocount,
             learn_prior,
             inner_passes,
-            coarse_to_fine,
+            schedule: if single { GridSchedule::Single } else { GridSchedule::CoarseToFine },
+            ..GridOptions::default()
         }
     })
 }
 
 proptest! {
     #[test]
-    fn everything_is_fitted_or_refused((offsets, indices, counts, features) in any_rows(), settings in any_settings()) {
+    fn everything_is_fitted_or_refused((offsets, indices, counts, features) in any_rows(), options in any_options()) {
         let Ok(corpus) = Corpus::new(offsets, indices, counts, features) else { return Ok(()) };
-        let Ok(mut fit) = Fit::new(&corpus, &settings) else { return Ok(()) };
+        let Ok(mut fit) = Fit::new(&corpus, &options) else { return Ok(()) };
         let mut share = 0.0;
         while !fit.is_done() {
             let Ok(bound) = fit.step() else {
@@ -120,11 +124,14 @@ proptest! {
 
     #[test]
     fn any_text_is_mapped_or_refused(documents in prop::collection::vec("\\PC{0,40}|([a-e]{2,3} ){0,9}", 0..8)) {
-        let Ok(texts) = Texts::new(&documents, &Texts::default_options()) else { return Ok(()) };
-        let settings = Settings { iterations: 2, ..Settings::default() };
-        let mut fit = Fit::new(texts.corpus(), &settings).unwrap();
+        let Ok(texts) = Texts::new("any", &documents, &WordOptions::default()) else { return Ok(()) };
+        let options = GridOptions { iterations: 2, ..GridOptions::default() };
+        let mut fit = Fit::new(texts.corpus(), &options).unwrap();
         fit.step().unwrap();
-        let page = texts.page(&documents.concat(), &fit.finish().unwrap()).unwrap();
+        let mut grid = fit.finish().unwrap();
+        let page = texts.page(&documents.concat(), &grid).unwrap();
+        let model = grid.model(None).unwrap();
+        prop_assert_eq!(ModelFile::from_bytes(&model).unwrap().to_bytes().unwrap(), model);
         prop_assert!(page.ends_with("</html>\n"));
         prop_assert_eq!(texts.count(&documents).unwrap().tokens(), texts.corpus().tokens());
     }
@@ -152,9 +159,13 @@ fn corpus() -> Corpus {
 #[test]
 fn a_fit_is_that_of_the_libraries_below() {
     let corpus = corpus();
-    let settings =
-        Settings { extents: Some(vec![12, 16]), window: Some(vec![3, 4]), seed: 5, ..Settings::default() };
-    let mut fit = Fit::new(&corpus, &settings).unwrap();
+    let options = GridOptions {
+        extents: Some(vec![12, 16]),
+        window: Some(vec![3, 4]),
+        seed: 5,
+        ..GridOptions::default()
+    };
+    let mut fit = Fit::new(&corpus, &options).unwrap();
     while !fit.is_done() {
         fit.step().unwrap();
     }
@@ -191,24 +202,63 @@ fn a_fit_is_that_of_the_libraries_below() {
     }
 }
 
+/// The type that the program opens model files with.
+#[test]
+fn a_model_is_opened_again() {
+    let texts = ["red ants follow trails", "trails of blue ants", "red sky, red dust", "blue sky"];
+    let texts = Texts::new("ants and skies", &texts, &WordOptions::default()).unwrap();
+    let mut grid = Fit::new(texts.corpus(), &GridOptions::default()).unwrap().finish().unwrap();
+    let open = |bytes: &[u8]| AnyModel::from_file(ModelFile::from_bytes(bytes).unwrap()).unwrap();
+    let AnyModel::GridF32(model) = open(&grid.model(None).unwrap()) else { panic!("another kind") };
+    assert_eq!(
+        (model.info.title.as_str(), model.info.vocabulary.as_slice()),
+        ("ants and skies", texts.vocabulary())
+    );
+    assert_eq!(model.grid().tables(), (grid.pi(), grid.prior()));
+    assert_eq!(open(&grid.model(Some("skies")).unwrap()).info().title, "skies");
+
+    let mut wordless = Fit::new(&corpus(), &GridOptions::default()).unwrap().finish().unwrap();
+    assert!(wordless.model(None).unwrap_err().to_string().contains("a model has words"));
+}
+
+#[test]
+fn a_fit_goes_on_from_a_checkpoint_to_the_same_bits() {
+    let (corpus, options) = (corpus(), GridOptions { extents: Some(vec![12, 16]), ..GridOptions::default() });
+    let mut fit = Fit::new(&corpus, &options).unwrap();
+    (0..14).for_each(|_| drop(fit.step().unwrap()));
+    let checkpoint = fit.checkpoint().unwrap();
+    let mut resumed = Fit::resume(&corpus, &options, &checkpoint).unwrap();
+    while !fit.is_done() {
+        assert_eq!(resumed.step().unwrap(), fit.step().unwrap());
+    }
+    let (resumed, fitted) = (resumed.finish().unwrap(), fit.finish().unwrap());
+    assert_eq!((resumed.pi(), resumed.prior()), (fitted.pi(), fitted.prior()));
+
+    let other = GridOptions { seed: 2, ..options };
+    let refused = Fit::resume(&corpus, &other, &checkpoint).unwrap_err().to_string();
+    assert!(refused.contains("a checkpoint of a training with seed 1, not 2"), "{refused}");
+    assert!(Fit::resume(&corpus, &other, &checkpoint[1..]).is_err());
+}
+
 #[test]
 fn what_a_page_has_no_memory_for_is_refused_with_numbers() {
     let corpus = Corpus::new(vec![0, 1], vec![0], vec![1.0], 300).unwrap();
     let refused = |extents: &[usize], window: &[usize]| {
-        let settings = Settings {
+        let options = GridOptions {
             extents: Some(extents.to_vec()),
             window: Some(window.to_vec()),
-            ..Settings::default()
+            ..GridOptions::default()
         };
-        Fit::new(&corpus, &settings).err().map(|error| error.to_string()).unwrap_or_default()
+        Fit::new(&corpus, &options).err().map(|error| error.to_string()).unwrap_or_default()
     };
-    assert!(refused(&[MAX_CELLS + 1], &[1]).contains("at most 1048576 are possible"));
-    assert!(refused(&[1024, 1024], &[2]).contains("MB of memory, a page has 1024 MB"));
+    let limit = "of memory, and 1.1 GB are free";
+    assert!(refused(&[(1 << 20) + 1], &[1]).contains(limit));
+    assert!(refused(&[1024, 1024], &[2]).contains(limit));
     // Tiles of sixteen are filled by one cell each.
-    assert!(refused(&[1 << 19, 1], &[1, 1]).contains("MB of memory"));
-    assert!(refused(&[usize::MAX; AXES], &[1]).contains("more cells than can be addressed"));
-    assert!(refused(&[2; AXES + 1], &[1]).contains("9 axes, needs 1 to 8"));
+    assert!(refused(&[1 << 19, 1], &[1, 1]).contains(limit));
+    assert!(refused(&[usize::MAX; AXES], &[1]).contains(limit));
+    assert!(refused(&[2; AXES + 1], &[1]).contains("9 axes, at least 1 and at most 8 are possible"));
     assert_eq!(refused(&[256, 256], &[2]), "", "this one fits");
     let wide = Corpus::new(vec![0, 1], vec![0], vec![1.0], u32::MAX as usize).unwrap();
-    assert!(Fit::new(&wide, &Settings::default()).unwrap_err().to_string().contains("MB of memory"));
+    assert!(Fit::new(&wide, &GridOptions::default()).unwrap_err().to_string().contains(limit));
 }

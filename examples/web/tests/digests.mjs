@@ -54,11 +54,12 @@ export const digests = (module, text) => {
   fitted("solid", bags(module, 50, 20), {
     extents: [6, 5, 4], window: [2], iterations: 12, tolerance: 0, pseudocount: 0.25, learnPrior: true, innerPasses: 2, coarseToFine: false,
   });
-  const texts = new module.Texts(text.split("\n").filter((line) => line.trim() !== ""));
+  const texts = new module.Texts(text.split("\n").filter((line) => line.trim() !== ""), { title: "sample" });
   const bytes = (string) => new Digest().words(new TextEncoder().encode(string));
   show("text", "vocabulary", bytes(texts.vocabulary.join(" ")));
   const grid = fitted("text", texts.corpus());
   show("text", "page", bytes(texts.page("A map", grid)));
+  show("text", "model", new Digest().words(grid.model()));
   show("text", "new", of(grid.embed(texts.count(["salt and butter", "moon"]))));
   return lines;
 };
