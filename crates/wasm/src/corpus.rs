@@ -80,7 +80,7 @@ impl Corpus {
     }
 
     pub(crate) fn from_texts(corpus: countgrid_corpus::Corpus<f32>, words: WordOptions) -> Self {
-        Self { totals: BagTotals::from_corpus(&corpus), source: Rc::new(Source::Texts(corpus, words)) }
+        Self { totals: BagTotals::from(&corpus), source: Rc::new(Source::Texts(corpus, words)) }
     }
 
     /// The documents and their words, if it was made from texts.
@@ -92,9 +92,10 @@ impl Corpus {
     }
 
     /// Says of a grid what it was fitted to.
-    pub(crate) fn describe(&self, grid: &mut FittedGrid<f32>) {
-        if let Some((corpus, words)) = self.texts() {
-            grid.info.describe(corpus, words);
+    pub(crate) fn describe(&self, grid: &mut FittedGrid<f32>) -> Result<(), Error> {
+        match self.texts() {
+            Some((corpus, words)) => Ok(grid.describe(&corpus.name, corpus, words)?),
+            None => Ok(()),
         }
     }
 

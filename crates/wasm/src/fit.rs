@@ -121,7 +121,7 @@ impl Fit {
             return Err(error);
         }
         let mut grid = self.training.finish()?;
-        self.corpus.describe(&mut grid);
+        self.corpus.describe(&mut grid)?;
         Ok(CountingGrid::from(grid))
     }
 }
