@@ -156,36 +156,6 @@ impl ModelFile {
     }
 }
 
-impl ModelFile {
-    /// The bytes of the file.
-    ///
-    /// # Errors
-    /// As [`save`](crate::save), but for what the file system may refuse.
-    ///
-    /// ```
-    /// use countgrid_io::{ModelFile, NamedTable, TableData};
-    /// let pi = NamedTable { name: "pi".to_owned(), shape: vec![2], data: TableData::F32(vec![0.25, 0.75]) };
-    /// let model = ModelFile { tables: vec![pi], ..ModelFile::default() };
-    /// assert_eq!(ModelFile::from_bytes(&model.to_bytes()?)?, model);
-    /// # Ok::<(), countgrid_io::ModelError>(())
-    /// ```
-    pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
-        let refuse = |problem| ModelError::new(Path::new("model"), problem);
-        let mut bytes = Vec::new();
-        let written = write(&mut bytes, &header(self).map_err(refuse)?);
-        written.map_err(|error| refuse(ModelProblem::Unreadable(error)))?;
-        Ok(bytes)
-    }
-
-    /// The model in the bytes of a file.
-    ///
-    /// # Errors
-    /// As [`load`].
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
-        read(bytes, bytes.len() as u64).map_err(|problem| ModelError::new(Path::new("model"), problem))
-    }
-}
-
 /// Writes a model file, as a whole or not at all ([`write_atomically`]).
 ///
 /// # Errors
