@@ -159,7 +159,7 @@ impl<'a, T: Real> Basis<'a, T> {
     /// # Errors
     /// [`GtmError::Length`], [`GtmError::NotFinite`].
     /// # Source
-    /// Alvarez-Medina & Hidalgo-Silva, Eq. 4.
+    /// Alvarez-Medina & Hidalgo-Silva 2006, Eq. 4.
     pub fn sinh(centres: &'a [T], axes: usize) -> Result<Self, GtmError> {
         Self::checked(centres, axes, T::one(), Form::Sinh)
     }
@@ -307,7 +307,7 @@ fn images<T: Real>(d: T, width: T) -> (T, T) {
     (sum, slope)
 }
 
-/// A difference of two places on a circle of period 2, within `[-1, 1]`.
+/// A difference of two positions on a circle of period 2, within `[-1, 1]`.
 pub(crate) fn wrapped<T: Real>(d: T) -> T {
     let two = T::from_f64(2.0);
     d - two * (d / two).round()

@@ -1,4 +1,4 @@
-//! What a map is fitted to and places: bags, bags with what else is known of them, rows of numbers.
+//! Data of a map: bags, bags with exposures and covariates, rows of numbers.
 
 use countgrid_counts::{Bags, Count};
 use countgrid_math::Real;

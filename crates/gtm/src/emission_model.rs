@@ -1,4 +1,4 @@
-//! Laws of one count, made from a natural parameter.
+//! Distributions of one count, made from a natural parameter.
 
 use countgrid_counts::{Bernoulli, Event, EventError, Gaussian, Linear, Poisson, Zip};
 use countgrid_math::{Real, ln, ln_gamma};

@@ -53,7 +53,7 @@ pub struct Emissions<T, S> {
 }
 
 impl<T: Real, S: AsRef<[T]>> Emissions<T, S> {
-    /// Tables as [`Emissions::of`] made them.
+    /// Tables as [`Emissions::from_map`] made them.
     ///
     /// # Errors
     /// [`GtmError::Length`]; [`GtmError::NotFinite`].
@@ -113,7 +113,7 @@ impl<T: Real, S: AsRef<[T]>> Emissions<T, S> {
         match known {
             Some(profile) if profile < profiles => Ok(profile),
             None if profiles == 1 => Ok(0),
-            // Who does not say which of several it is has none of them.
+            // The profile of a document is required when there are several.
             _ => Err(GtmError::NoSuchProfile { document: n, profile: known.unwrap_or(profiles), profiles }),
         }
     }
@@ -472,7 +472,7 @@ fn normalise<T: Real>(f: &mut [T], highest: &mut [T], totals: &mut [T]) {
 
 #[cfg(feature = "alloc")]
 impl<T: Real> Emissions<T, countgrid_math::AlignedVec<T>> {
-    /// [`Emissions::of`] in memory of their own.
+    /// [`Emissions::from_map`] in memory that it allocates.
     ///
     /// # Errors
     /// [`GtmError::TooLarge`] if the allocator refuses.

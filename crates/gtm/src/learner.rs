@@ -118,7 +118,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, W: AsMut<[f64]>> Learner<T, S, W> {
         Ok(free_energy)
     }
 
-    /// Places one document and adds it; returns its free energy.
+    /// Computes the posterior of one document and adds its statistics; returns its free energy.
     fn add<D: Source<T>>(
         &self,
         documents: &D,
@@ -166,7 +166,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, W: AsMut<[f64]>> Learner<T, S, W> {
 
 #[cfg(feature = "alloc")]
 impl<T: Real> Learner<T, countgrid_math::AlignedVec<T>, countgrid_math::AlignedVec<f64>> {
-    /// Starts from a map, with the inference tables in memory of their own.
+    /// Starts from a map, with inference tables that it allocates.
     ///
     /// # Errors
     /// [`GtmError::TooLarge`] if the allocator refuses; as [`Learner::new`].
@@ -183,7 +183,7 @@ where
     W: AsMut<[f64]>,
     B: Bags,
 {
-    /// Places every bag, `r_nk ∝ α_k p(t_n | k)`.
+    /// The posterior of every bag, `r_nk ∝ α_k p(t_n | k)`.
     ///
     /// # Errors
     /// [`GtmError::Features`], [`GtmError::ShapeMismatch`], [`GtmError::NoSuchProfile`], [`GtmError::Overflow`]; the
@@ -238,8 +238,9 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, W: AsMut<[f64]>> Learn for Learner<T, 
     /// # Errors
     /// [`GtmError::ShapeMismatch`].
     /// # Source
-    /// Lambert 1992 for the regression of zero-inflated counts; Alvarez-Medina & Hidalgo-Silva, Sec. 3, whose Eqs. 8 and 9
-    /// have other weights, of a truncated distribution, and a diagonal Hessian: they do not raise the likelihood.
+    /// Lambert 1992 for the regression of zero-inflated counts; Alvarez-Medina & Hidalgo-Silva 2006, Sec. 3, whose Eqs.
+    /// 8 and 9 have other weights, of a truncated distribution, and a diagonal Hessian: they do not raise the
+    /// likelihood.
     fn maximization(&mut self, statistics: &mut Self::Statistics) -> Result<(), GtmError> {
         self.same_shape(statistics.shape())?;
         if !(statistics.documents() > T::zero()) {

@@ -1,4 +1,4 @@
-//! Generative topographic maps: documents as points of a plane whose places are distributions of counts.
+//! Generative topographic maps: documents as points of a plane, each point with a distribution of counts.
 //!
 //! A map has `K` latent points, here the nodes of a grid; over them the natural parameters of every feature are smooth,
 //! `f = Φ W` with a few basis functions `Φ`. A document belongs to one point and its counts are independent given that
@@ -6,7 +6,7 @@
 //! expectation maximisation with damped Newton steps for the columns of `W`; a document is then shown at the mean, or
 //! at the mode, of its posterior over points.
 //!
-//! [`Learner`] shows a fit, [`Emissions`] how documents are placed by constant tables.
+//! [`Learner`] has an example of a fit, [`Emissions`] one of posteriors from constant tables.
 //!
 //! | type | what it is |
 //! |---|---|
@@ -17,7 +17,7 @@
 //! | [`Documents`], [`Reals`] | bags with exposures and covariates; rows of numbers |
 //! | [`Statistics`], [`Learner`], [`Options`] | fitting, by the contracts of `countgrid-em` |
 //!
-//! # What happens with awkward data
+//! # Edge cases
 //!
 //! | | |
 //! |---|---|
@@ -37,10 +37,11 @@
 //! Without features nothing allocates.
 //!
 //! # Source
-//! D. Alvarez-Medina & H. Hidalgo-Silva, ZIP and data document visualization, with the corrected EM; D. Lambert,
-//! Zero-inflated Poisson regression, Technometrics 1992; C. Bishop, M. Svensén & C. Williams, GTM: the generative
-//! topographic mapping, Neural Computation 1998; A. Kabán & M. Girolami, A combined latent class and trait model,
-//! IEEE PAMI 2001.
+//! D. Alvarez-Medina & H. Hidalgo-Silva, ZIP and data document visualization, Workshop on text mining, Sixth SIAM
+//! International Conference on Data Mining, 2006, with the corrections that `docs/equations.md` lists; D. Lambert,
+//! Zero-inflated Poisson regression, Technometrics, 1992; C. Bishop, M. Svensén & C. Williams, GTM: the generative
+//! topographic mapping, Neural Computation, 1998; A. Kabán & M. Girolami, A combined latent class and trait model for
+//! the analysis and visualization of discrete data, IEEE PAMI, 2001.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -15,8 +15,8 @@ pub const fn magnification_scratch_len(shape: &Shape) -> usize {
 }
 
 impl<T: Real, S: AsRef<[T]>> Gtm<T, S> {
-    /// The magnification factor at a place of the plane: how much an area there is stretched where distances are told
-    /// by how well documents can be told apart, `sqrt det g` with the metric
+    /// The magnification factor at a point of the plane: how much an area there is stretched where distances are
+    /// measured by how well documents can be distinguished, `sqrt det g` with the metric
     /// `g_ab = Σ_j I_j ∂f_j/∂x_a ∂f_j/∂x_b` and the Fisher information `I_j` of a count about `f_j`, at inflation held
     /// fixed. Ridges of it are borders between groups.
     ///
@@ -28,8 +28,9 @@ impl<T: Real, S: AsRef<[T]>> Gtm<T, S> {
     /// # Errors
     /// [`GtmError::Length`]; [`GtmError::Setting`] where rates are not finite.
     /// # Source
-    /// Bishop, Svensén & Williams, Magnification factors for the GTM algorithm, 1997; with the information of the
-    /// emission model as in Kabán & Girolami 2001.
+    /// C. Bishop, M. Svensén & C. Williams, Magnification factors for the GTM algorithm, Proc. IEE Fifth International
+    /// Conference on Artificial Neural Networks, 1997; with the information of the emission model as in Kabán &
+    /// Girolami 2001.
     pub fn magnification(&self, row: &[T], gradients: &[T], scratch: &mut [f64]) -> Result<f64, GtmError> {
         let (shape, axes) = (*self.shape(), self.shape().axes());
         same_length("row", shape.columns(), row.len())?;

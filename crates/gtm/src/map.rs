@@ -156,7 +156,7 @@ impl<T: Real, S: AsRef<[T]>> Gtm<T, S> {
 }
 
 impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gtm<T, S> {
-    /// A map in the given storage, whatever that holds: weights 0, inflation at its prior mean, equal mixing
+    /// A map in the given storage, which is overwritten: weights 0, inflation at its prior mean, equal mixing
     /// weights. `points` `[axis][point]`, `basis` `[column][point]`. A start for `Gtm::initialise`: being symmetric,
     /// it is a fixed point of the fit.
     ///
@@ -221,7 +221,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gtm<T, S> {
         Ok(())
     }
 
-    /// From now on the exposure of a document is its length divided by `reference` tokens, say the mean length.
+    /// From now on the exposure of a document is its length divided by `reference` tokens, such as the mean length.
     /// A document of less than one token counts as one of one. 0 turns it off.
     ///
     /// # Errors
@@ -287,7 +287,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gtm<T, S> {
 
 #[cfg(feature = "alloc")]
 impl<T: Real> Gtm<T, countgrid_math::AlignedVec<T>> {
-    /// [`Gtm::new_in`] in memory of its own.
+    /// [`Gtm::new_in`] in memory that it allocates.
     ///
     /// # Errors
     /// [`GtmError::TooLarge`] if the allocator refuses; as [`Gtm::new_in`].

@@ -55,7 +55,7 @@ const LEAST_GAIN: f64 = 1e-12;
 
 /// Raises `target - ridge` in the coefficients `w` by at most `steps` Newton steps, halved until they raise it.
 ///
-/// A coefficient that the others and the ridge leave undetermined stays as it is. Whatever happens, the objective does
+/// A coefficient that the others and the ridge leave undetermined stays as it is. The objective does
 /// not fall, and what is not finite is not accepted.
 /// # Source
 /// Nocedal & Wright, Numerical Optimization, Sec. 3.1: backtracking by Armijo's rule with 1e-4.

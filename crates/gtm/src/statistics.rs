@@ -41,7 +41,7 @@ pub(crate) struct Sums<'a, T> {
 impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, W: AsMut<[f64]>> Statistics<T, S, W> {
     /// Empty statistics in the caller's storage: `sums` of [`Shape::sums_len`] elements, `scratch` of at least
     /// [`Shape::scratch_len`], `workspace` of at least [`Shape::workspace_len`]: regressions are solved in `f64`,
-    /// whatever the map is kept in.
+    /// for maps of either type.
     ///
     /// # Errors
     /// [`GtmError::Length`].
@@ -90,7 +90,7 @@ impl<T: Real, S: AsRef<[T]>, W> Statistics<T, S, W> {
 
 #[cfg(feature = "alloc")]
 impl<T: Real> Statistics<T, countgrid_math::AlignedVec<T>, countgrid_math::AlignedVec<f64>> {
-    /// Empty statistics in memory of their own.
+    /// Empty statistics in memory that is allocated.
     ///
     /// # Errors
     /// [`GtmError::TooLarge`] if the allocator refuses.

@@ -24,7 +24,7 @@ fn paths(emission_model: EmissionModel) -> Vec<Path> {
 
 proptest! {
     #[test] // property 1: posteriors sum to one; and the emissions by brute force
-    fn posteriors_are_those_of_the_laws(problem in problem(), emission_model in emission_model()) {
+    fn posteriors_are_those_of_the_emission_models(problem in problem(), emission_model in emission_model()) {
         for path in paths(emission_model) {
             let learner = problem.learner::<f64>(emission_model, path, Options::default());
             let (free_energy, r) = problem.naive_posterior(learner.map(), path);

@@ -1,5 +1,5 @@
 //! Is the Bayesian harmonium better than maximum likelihood when documents are few? The synthetic experiment of section 5.1
-//! of the Bayesian harmonium paper, and a design in which the data say more.
+//! of the Bayesian exponential family harmonium paper (BEFH), and a design in which the data say more.
 //!
 //!     cargo run --release -p countgrid-harmonium --example few_documents -- [DATA SETS] [ITERATIONS]
 //!

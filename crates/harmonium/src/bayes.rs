@@ -46,7 +46,7 @@ pub enum Sharing {
 /// [`HarmoniumError::Length`]; [`HarmoniumError::Nothing`] without samples; [`HarmoniumError::Setting`] for a guard out
 /// of range; [`HarmoniumError::NotFinite`].
 /// # Source
-/// Eqs. 23 to 27 of the Bayesian harmonium paper.
+/// Eqs. 23 to 27 of the Bayesian exponential family harmonium paper (BEFH).
 pub fn empirical_bayes<T: Real>(
     samples: &[T],
     topics: usize,

@@ -1,4 +1,4 @@
-//! Coupling from the past: exact draws of words, in f64 whatever the type of the model.
+//! Coupling from the past: exact draws of words, in f64 for models of either type.
 
 use core::marker::PhantomData;
 
@@ -167,7 +167,7 @@ pub struct Uniforms<R> {
 }
 
 impl<R: SeedableRng + Rng> Uniforms<R> {
-    /// Those of one draw; give every draw a seed of its own.
+    /// The numbers of one draw; every draw needs a different seed.
     pub fn new(seed: u64) -> Self {
         Self { seed, generator: PhantomData }
     }

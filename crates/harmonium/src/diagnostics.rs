@@ -79,7 +79,7 @@ impl<S: AsRef<[f64]>> fmt::Display for Trace<'_, S> {
 
 /// How many independent draws a trace of one chain is worth: `n / (1 + 2 Σ ρ_t)` with Geyer's initial positive sequence.
 ///
-/// Between 1 and `n`, as far as it can tell; `n` for a trace that does not move.
+/// An estimate between 1 and `n`; `n` for a constant trace.
 ///
 /// ```
 /// use countgrid_harmonium::effective_sample_size;
@@ -173,7 +173,7 @@ pub fn r_hat(traces: &[f64], steps: usize) -> Result<f64, HarmoniumError> {
 /// # Errors
 /// [`HarmoniumError::Setting`] unless the variance is above zero and the size at least 1.
 /// # Source
-/// Section 5.1 of the Bayesian harmonium paper, where `ε √(NM)` of 3 was stable and 7 was not.
+/// Section 5.1 of the Bayesian exponential family harmonium paper (BEFH), where `ε √(NM)` of 3 was stable and 7 was not.
 pub fn step_bound(documents: usize, words: usize, size: f64, variance: f64) -> Result<f64, HarmoniumError> {
     if !(variance > 0.0) {
         return Err(HarmoniumError::Setting { name: "variance" });

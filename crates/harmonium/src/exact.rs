@@ -1,4 +1,4 @@
-//! What can be enumerated, in f64 whatever the type of the model: the yardstick of everything that samples.
+//! Exact values by enumeration, in f64 for models of either type: the reference for all samplers.
 
 use countgrid_counts::Bags;
 use countgrid_math::{Real, exp, ln, log_sum_exp, softplus};
@@ -47,7 +47,7 @@ impl<T: Real, S: AsRef<[T]>> Harmonium<T, S> {
     /// # Errors
     /// [`HarmoniumError::TooManyStates`], [`HarmoniumError::Scratch`], [`HarmoniumError::NotPositiveDefinite`].
     /// # Source
-    /// Eqs. 33 and 35 of the Bayesian harmonium paper.
+    /// Eqs. 33 and 35 of the Bayesian exponential family harmonium paper (BEFH).
     pub fn log_partition(&self, scratch: &mut [f64]) -> Result<f64, HarmoniumError> {
         // Rescaled whenever a larger term comes.
         let (mut largest, mut sum) = (f64::NEG_INFINITY, 0.0);
@@ -76,7 +76,7 @@ impl<T: Real, S: AsRef<[T]>> Harmonium<T, S> {
     /// # Errors
     /// As [`Harmonium::log_partition`], and [`HarmoniumError::ShapeMismatch`].
     /// # Source
-    /// Eqs. 16 and 17 of the Bayesian harmonium paper.
+    /// Eqs. 16 and 17 of the Bayesian exponential family harmonium paper (BEFH).
     pub fn expectations<G: AsRef<[f64]> + AsMut<[f64]>>(
         &self,
         expectations: &mut Gradient<f64, G>,
@@ -113,7 +113,7 @@ impl<T: Real, S: AsRef<[T]>> Harmonium<T, S> {
                 u.iter_mut().zip(state.means).for_each(|(u, &mean)| *u += p * z * mean);
             }
         })?;
-        // What z and h share beyond their means, whatever x: s U P⁻¹.
+        // What z and h share beyond their means, for any x: s U P⁻¹.
         if !u.is_empty() {
             let (factor, rest) = take(scratch, topics * topics)?;
             let (row, _) = take(rest, topics)?;
@@ -251,7 +251,7 @@ impl<T: Real, S: AsRef<[T]>> Harmonium<T, S> {
     /// # Errors
     /// [`HarmoniumError::Wings`], [`HarmoniumError::Length`], [`HarmoniumError::Nothing`].
     /// # Source
-    /// Eq. 36 of the Bayesian harmonium paper.
+    /// Eq. 36 of the Bayesian exponential family harmonium paper (BEFH).
     pub fn naive_log_partition(&self, h: &[f64], logs: &mut [f64]) -> Result<f64, HarmoniumError> {
         self.single_normal_wing()?;
         let (parts, topics) = (self.parts(), self.shape().topics());

@@ -105,7 +105,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Chains<T, S> {
     /// [`HarmoniumError::ShapeMismatch`], [`HarmoniumError::Scratch`]; [`HarmoniumError::Rate`] if a rate adapting
     /// chain runs away.
     /// # Source
-    /// Eqs. 4 and 5 of the Bayesian harmonium paper.
+    /// Eqs. 4 and 5 of the Bayesian exponential family harmonium paper (BEFH).
     pub fn sweep<M: AsRef<[T]>>(
         &mut self,
         model: &Harmonium<T, M>,

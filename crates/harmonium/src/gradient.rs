@@ -69,7 +69,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Gradient<T, S> {
 
 #[cfg(feature = "alloc")]
 impl<T: Real> Gradient<T, alloc::vec::Vec<T>> {
-    /// Zeros, in memory of their own.
+    /// Zeros, in memory that it allocates.
     ///
     /// # Errors
     /// [`HarmoniumError::TooLarge`] if the allocator refuses.
@@ -177,14 +177,14 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Harmonium<T, S> {
     /// One Langevin step of the couplings, `W ← W + (ε²/2) (gradient - (W - μ)/σ²) + ε n`; biases stay.
     ///
     /// `gradient` is that of the log-likelihood, exact or from brief sampling. `scratch`: at least
-    /// [`Shape::step_scratch_len`]. [`crate::step_bound`] says which steps are stable.
+    /// [`Shape::step_scratch_len`]. [`crate::step_bound`] is the bound of stable steps.
     ///
     /// # Errors
     /// [`HarmoniumError::Setting`] for a step that is negative or not finite, [`HarmoniumError::ShapeMismatch`],
     /// [`HarmoniumError::Length`], [`HarmoniumError::Scratch`]; [`HarmoniumError::Diverged`] if a coupling would not
     /// be finite, and nothing has then changed.
     /// # Source
-    /// Eqs. 13 to 15 of the Bayesian harmonium paper.
+    /// Eqs. 13 to 15 of the Bayesian exponential family harmonium paper (BEFH).
     pub fn langevin<G: AsRef<[T]>, P: AsRef<[T]>>(
         &mut self,
         gradient: &Gradient<T, G>,
@@ -212,7 +212,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Harmonium<T, S> {
         })
     }
 
-    /// Moves every parameter to what `target` says, or none.
+    /// Moves every parameter to its `target`, or none.
     fn step_to(
         &mut self,
         step: f64,

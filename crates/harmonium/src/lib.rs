@@ -42,7 +42,7 @@
 //! | [`Gradient`], [`Harmonium::contrastive_divergence`], [`Chains`] | CD-l and persistent chains |
 //! | [`Harmonium::ascend`], [`Harmonium::langevin`], [`Prior`] | maximum likelihood, posterior sampling |
 //! | [`empirical_bayes`] | the prior that samples suggest |
-//! | [`align`], [`add_gram`], [`distance_squared`] | prediction from posterior samples, which wander over rotations |
+//! | [`align`], [`add_gram`], [`distance_squared`] | prediction from posterior samples, which are determined up to rotations |
 //! | [`IsingModel`] | perfect draws, by coupling from the past |
 //! | [`Harmonium::exchange`], [`Harmonium::adjusted_langevin`] | exact posterior sampling, the reference |
 //! | [`Harmonium::log_partition`], [`Harmonium::annealed_log_partition`] | `log Z`, by enumeration and by annealed importance sampling |
@@ -104,7 +104,7 @@ pub use crate::{
     terms::{Document, Grouping, Terms},
 };
 
-/// Zeros in memory of their own.
+/// Zeros in memory that is allocated.
 #[cfg(feature = "alloc")]
 pub(crate) fn allocate<T: countgrid_math::Real>(
     shape: &Shape,

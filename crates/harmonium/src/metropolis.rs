@@ -78,7 +78,7 @@ impl<T: Real, S: AsRef<[T]>> Harmonium<T, S> {
     /// # Errors
     /// As [`Harmonium::log_ratio`]; [`HarmoniumError::Length`], [`HarmoniumError::Nothing`].
     /// # Source
-    /// Eqs. 11 and 12 of the Bayesian harmonium paper.
+    /// Eqs. 11 and 12 of the Bayesian exponential family harmonium paper (BEFH).
     pub fn log_partition_ratio<O: AsRef<[T]>, B: Bags>(
         &self,
         proposed: &Harmonium<T, O>,
@@ -101,7 +101,7 @@ impl<T: Real, S: AsRef<[T]>> Harmonium<T, S> {
     /// # Errors
     /// As [`Harmonium::log_ratio`] and [`Prior::log_density`].
     /// # Source
-    /// Eq. 11 of the Bayesian harmonium paper.
+    /// Eq. 11 of the Bayesian exponential family harmonium paper (BEFH).
     pub fn log_acceptance<O: AsRef<[T]>, B: Bags, P: AsRef<[T]>>(
         &self,
         proposed: &Harmonium<T, O>,

@@ -236,7 +236,7 @@ impl<T: Real, S: AsRef<[T]>> Harmonium<T, S> {
     /// [`HarmoniumError::Words`], [`HarmoniumError::NoSuchDocument`], [`HarmoniumError::Length`],
     /// [`HarmoniumError::Count`].
     /// # Source
-    /// Eq. 5 of the Bayesian harmonium paper.
+    /// Eq. 5 of the Bayesian exponential family harmonium paper (BEFH).
     pub fn topics<B: Bags>(
         &self,
         bags: &B,
@@ -305,7 +305,7 @@ impl<T: Real, S: AsRef<[T]>> Harmonium<T, S> {
     /// # Errors
     /// As [`Harmonium::topics`], and [`HarmoniumError::Scratch`].
     /// # Source
-    /// Eq. 33 of the Bayesian harmonium paper.
+    /// Eq. 33 of the Bayesian exponential family harmonium paper (BEFH).
     pub fn log_unnormalised<B: Bags>(
         &self,
         bags: &B,
@@ -386,10 +386,10 @@ pub(crate) fn log_base(x: f64, size: Option<f64>) -> f64 {
 }
 
 impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Harmonium<T, S> {
-    /// A start for learning, whatever the storage holds: couplings drawn from `N(0, spread²)`, biases 0, variances 1,
-    /// every binomial size `size`.
+    /// Initial parameters for learning, in storage that is overwritten: couplings drawn from `N(0, spread²)`, biases 0,
+    /// variances 1, every binomial size `size`.
     ///
-    /// Couplings of exactly zero are a stationary point whatever the data.
+    /// Couplings of exactly zero are a stationary point for any data.
     ///
     /// # Errors
     /// [`HarmoniumError::Length`], [`HarmoniumError::Size`]; [`HarmoniumError::Setting`] for a spread that is not
@@ -444,7 +444,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Harmonium<T, S> {
         [alpha, w, beta, next(shape.features() * topics)]
     }
 
-    /// Changes parameters by hand. What is no model is refused as by [`Harmonium::new`]; the model should then not
+    /// Changes parameters by hand. Invalid parameters are refused as by [`Harmonium::new`]; the model should then not
     /// be used before another `update` succeeds.
     ///
     /// # Errors
@@ -462,7 +462,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Harmonium<T, S> {
 
 #[cfg(feature = "alloc")]
 impl<T: Real> Harmonium<T, alloc::vec::Vec<T>> {
-    /// [`Harmonium::start`] in memory of its own.
+    /// [`Harmonium::start`] in memory that it allocates.
     ///
     /// # Errors
     /// As [`Harmonium::start`].

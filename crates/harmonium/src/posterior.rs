@@ -41,8 +41,8 @@ pub const fn align_scratch_len(topics: usize) -> usize {
 /// The rotation `Q` `[J][J]` that brings a sample closest to a reference, `W Q ≈ W_ref`: `Q = U Aᵀ` of the singular value
 /// decomposition `Wᵀ W_ref = U S Aᵀ`.
 ///
-/// The distribution of words depends on `V` alone, so samples wander over rotations; average what is aligned. `w`,
-/// `reference` `[M][J]`; `scratch`: [`align_scratch_len`] elements.
+/// The distribution of words depends on `V` alone, so samples are determined up to rotations; average aligned ones.
+/// `w`, `reference` `[M][J]`; `scratch`: [`align_scratch_len`] elements.
 ///
 /// # Errors
 /// [`HarmoniumError::Length`], [`HarmoniumError::Nothing`], [`HarmoniumError::NotFinite`], [`HarmoniumError::Scratch`].
@@ -81,7 +81,7 @@ pub fn align<T: Real>(
 /// # Errors
 /// [`HarmoniumError::Length`], [`HarmoniumError::Nothing`].
 /// # Source
-/// Eq. 22 of the Bayesian harmonium paper, which averages without aligning.
+/// Eq. 22 of the Bayesian exponential family harmonium paper (BEFH), which averages without aligning.
 pub fn add_rotated<T: Real>(
     w: &[T],
     rotation: Option<&[f64]>,
@@ -188,7 +188,7 @@ pub fn couplings_from_gram<T: Real>(
 /// # Errors
 /// [`HarmoniumError::Length`], [`HarmoniumError::Nothing`].
 /// # Source
-/// Eqs. 29 and 30 of the Bayesian harmonium paper.
+/// Eqs. 29 and 30 of the Bayesian exponential family harmonium paper (BEFH).
 pub fn coupling_errors(v: &[f64], estimate: &[f64]) -> Result<(f64, f64), HarmoniumError> {
     same_length("estimate", v.len(), estimate.len())?;
     if v.is_empty() {

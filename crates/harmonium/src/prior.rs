@@ -14,7 +14,7 @@ use crate::{Harmonium, HarmoniumError, Shape, error::same_length, wide::Wide};
 /// ```
 ///
 /// # Source
-/// Eq. 7 of the Bayesian harmonium paper.
+/// Eq. 7 of the Bayesian exponential family harmonium paper (BEFH).
 #[derive(Clone, Copy, Debug)]
 pub struct Prior<T, S> {
     means: S,     // finite

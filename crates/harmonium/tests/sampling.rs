@@ -35,7 +35,7 @@ fn perfect(model: &Model, count: usize, seed: u64) -> (Vec<u8>, bool) {
 }
 
 /// Moments of rows of words within 4.5 standard errors of enumeration, and a chi-square over all states.
-fn check_law(model: &Model, rows: &[Vec<f64>]) {
+fn check_distribution(model: &Model, rows: &[Vec<f64>]) {
     let (words, n) = (model.shape().word_count(), rows.len() as f64);
     let (log_z, mut counts) = (log_partition(model), vec![0.0; 1 << words]);
     for row in rows {
@@ -75,7 +75,7 @@ fn check_law(model: &Model, rows: &[Vec<f64>]) {
 }
 
 #[test]
-fn perfect_draws_follow_the_law() {
+fn perfect_draws_follow_the_distribution() {
     let shape = Shape::words(8, 2).unwrap();
     let mixed = random(shape, 0.5, 0.5, 1, 11);
     let attractive =
@@ -85,7 +85,7 @@ fn perfect_draws_follow_the_law() {
         assert_eq!(is_attractive, sign);
         let rows: Vec<Vec<f64>> =
             states.chunks_exact(8).map(|x| x.iter().map(|&x| f64::from(x)).collect()).collect();
-        check_law(&model, &rows);
+        check_distribution(&model, &rows);
     }
 }
 
@@ -102,7 +102,7 @@ fn a_cap_that_is_too_low_is_reported() {
 }
 
 #[test]
-fn gibbs_chains_converge_to_the_law_from_any_start() {
+fn gibbs_chains_converge_to_the_distribution_from_any_start() {
     let shape = Shape::words(4, 2).unwrap();
     let model = random(shape, 0.5, 0.6, 1, 2);
     for start in [0.0, 1.0] {
@@ -113,7 +113,7 @@ fn gibbs_chains_converge_to_the_law_from_any_start() {
         let mut chains = Chains::at_documents(&model, &bags, &[], storage).unwrap();
         chains.sweep(&model, 40, &mut draws(3), &mut scratch(&shape)).unwrap();
         let rows: Vec<Vec<f64>> = chains.states().chunks_exact(4).map(<[f64]>::to_vec).collect();
-        check_law(&model, &rows);
+        check_distribution(&model, &rows);
     }
 }
 
@@ -486,7 +486,7 @@ fn dual_wing_couplings_are_recovered() {
 }
 
 #[test]
-fn chains_of_one_law_agree_and_of_two_do_not() {
+fn chains_of_one_distribution_agree_and_of_two_do_not() {
     let mut noise = draws(111);
     let mut traces: Vec<f64> = (0..4000).map(|_| normal(&mut noise)).collect();
     // 1 + O(1/n) with a spread of some √(2/n)/... : 1.01 is far out for a thousand steps.
