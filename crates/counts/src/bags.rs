@@ -1,6 +1,6 @@
 use crate::Count;
 
-/// A data set: bags of counts over one set of features, whatever the storage.
+/// A data set: bags of counts over one set of features, in any storage.
 ///
 /// Implemented by the views of this crate; a model that takes `&impl Bags` fits them all.
 ///
@@ -38,7 +38,7 @@ pub trait Bags: Sync {
         let _ = feature;
         None
     }
-    /// Whether there is no bag at all.
+    /// Whether there are no bags.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -136,7 +136,7 @@ impl<C: Count> CsrBuf<C> {
         Ok(())
     }
 
-    /// Takes the bags from `bag` on away, as a data set of their own; none if there are no so many.
+    /// Removes the bags from `bag` on and returns them as a data set; an empty one if there are not so many.
     ///
     /// ```
     /// use countgrid_counts::{Bags, CsrBuf};

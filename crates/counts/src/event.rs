@@ -24,7 +24,7 @@ pub use self::{
 ///
 /// The log-density falls apart into a kernel that depends on the parameters and a base that does not,
 /// `ln p(x | θ) = kernel(x; θ) + base(x)`: the base (`-ln t!`, the multinomial coefficient) moves no posterior
-/// and no estimate, so a model computes it once or never. Laws of one count are observed as a scalar,
+/// and no estimate, so a model computes it once or never. Distributions of one count are observed as a scalar,
 /// [`Multinomial`] as the entries of a bag. In a mixture a distribution is accumulated with the responsibility as
 /// weight.
 ///
@@ -82,7 +82,7 @@ pub trait Event<X> {
 
 /// A distribution whose parameters follow from the statistics of [`Event::accumulate`] in closed form.
 ///
-/// A trait of its own, so that a distribution over a constant table is an [`Event`] too.
+/// Separate from [`Event`], so that a distribution over a constant table is an [`Event`] too.
 ///
 /// ```
 /// use countgrid_counts::{Bernoulli, Estimate};
@@ -151,7 +151,7 @@ fn is_count<T: Real>(x: T) -> bool {
     x >= T::zero() && x.is_finite()
 }
 
-/// `-ln t!`, or `-∞` if `t` is no count.
+/// `-ln t!`, or `-∞` if `t` is not a count.
 #[inline]
 fn minus_ln_factorial<T: Real>(t: T) -> T {
     if is_count(t) { -countgrid_math::ln_gamma(t + T::one()) } else { -T::infinity() }

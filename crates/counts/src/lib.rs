@@ -15,7 +15,7 @@
 //! # Ok::<(), countgrid_counts::BagsError>(())
 //! ```
 //!
-//! An [`Event`] model says how likely a count is and which sums estimate its parameters: [`Poisson`], [`Zip`]
+//! An [`Event`] model has the probability of a count and the sums that estimate its parameters: [`Poisson`], [`Zip`]
 //! (zero-inflated Poisson), [`Bernoulli`] and [`Gaussian`] for one count, [`Multinomial`] for a bag.
 //!
 //! Where order matters, [`Sequences`] of [`Symbol`]s take the place of bags. One bag, or one sequence, is a datum of a model;

@@ -146,7 +146,7 @@ impl<'a, X: Symbol> Sequences<'a, X> {
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
-    /// Whether there is no sequence at all.
+    /// Whether there are no sequences.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

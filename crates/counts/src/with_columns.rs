@@ -2,7 +2,7 @@ use crate::{Bags, BagsError, Count, CsrBuf, SparseEntries};
 
 /// Bags that are kept by bag and by feature: twice the memory, for models that go either way.
 ///
-/// A counting grid's E-step places bags one by one, and while their posteriors are flat it adds their counts up
+/// A counting grid's E-step computes posteriors bag by bag, and while their posteriors are flat it adds their counts up
 /// feature by feature: several times faster than the other way round.
 ///
 /// ```

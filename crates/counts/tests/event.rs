@@ -88,7 +88,7 @@ proptest! {
     }
 
     #[test]
-    fn zip_steps_climb_to_the_maximum(data in counts(), eta in -2.0..2.0, rate in 0.5..4.0) {
+    fn zip_steps_reach_the_maximum(data in counts(), eta in -2.0..2.0, rate in 0.5..4.0) {
         let positive: f64 = data.iter().filter(|d| d.0 > 0.0).map(|d| d.1).sum();
         let tokens: f64 = data.iter().map(|d| d.0 * d.1).sum();
         let weight: f64 = data.iter().map(|d| d.1).sum();

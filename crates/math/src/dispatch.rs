@@ -162,7 +162,7 @@ pub fn set_level(asked: Level) -> Level {
     }
 }
 
-/// What every kernel is compiled for, whatever is dispatched.
+/// What every kernel is compiled for without dispatch.
 const fn compiled_level() -> Level {
     if cfg!(target_feature = "avx512f") {
         Level::Avx512

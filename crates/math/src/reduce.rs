@@ -172,7 +172,7 @@ fn softmax_body<T: Real>(x: &mut [T], threshold: T) -> T {
     largest + ln(total)
 }
 
-/// `Σ x`. 0 if there is no element.
+/// `Σ x`. 0 for an empty slice.
 ///
 /// # Accuracy
 /// `|error| ≤ (⌈n/L⌉ + log2 L) u Σ|x| + O(u²)` with `L` = [`Real::LANES`]: each element meets that many additions.
@@ -195,7 +195,7 @@ pub fn max<T: Real>(x: &[T]) -> T {
     dispatch(Max(x))
 }
 
-/// `Σ x y`. 0 if there is no element.
+/// `Σ x y`. 0 for empty slices.
 ///
 /// # Errors
 /// [`LengthError`] if `x` and `y` have different lengths.
@@ -261,7 +261,7 @@ impl<T: Real> Kernel for SumLnFloored<'_, T> {
 
 /// `ln Σ e^x`, without overflow.
 ///
-/// -∞ if there is no element or all are -∞, ∞ if one is ∞ and none NaN, NaN if one is NaN.
+/// -∞ for an empty slice or if all elements are -∞, ∞ if one is ∞ and none NaN, NaN if one is NaN.
 ///
 /// # Accuracy
 /// `|error| ≤ (⌈n/L⌉ + log2 L + 2 + 3 ln n) u + u |ln Σ e^x| + O(u²)` with `L` = [`Real::LANES`]: the roundings

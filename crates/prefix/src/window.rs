@@ -18,7 +18,7 @@ const CACHE: usize = 1 << 18;
 
 /// One axis of the torus that a table lies on, with the window's side along it.
 ///
-/// All of them, as [`axes`] gives them, say what window sums need, whatever their number.
+/// All axes together, as [`axes`] returns them, describe window sums in any dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
     extent: usize, // cells along the axis
@@ -97,7 +97,7 @@ const fn scratch_along(axes: &[Axis], cells: usize) -> usize {
 ///
 /// # Accuracy
 /// There is no subtraction, so sums of nonnegative terms are nonnegative and each keeps its relative
-/// accuracy, whatever its neighbours are: `|error| ≤ n u ∑|f| / (1 - n u)`, where `n` adds up, over the
+/// accuracy, independent of its neighbours: `|error| ≤ n u ∑|f| / (1 - n u)`, where `n` adds up, over the
 /// axes, `W - 1` for a short side and for a long one the number of `P` joined, plus 2 for each step by
 /// fours: `4 + 2` for `W = 25`.
 ///
@@ -122,7 +122,7 @@ pub fn window_sums<const D: usize, T: Copy + Zero>(
 
 /// The adjoint `(S'g)_i = ∑_o g_{i-o}`, `0 ≤ o_d < W_d`, of every row `g` of a `[row][cell]` table.
 ///
-/// `⟨g, S f⟩ = ⟨S'g, f⟩`. Everything said of [`window_sums`] holds, with the mirrored tree, which starts
+/// `⟨g, S f⟩ = ⟨S'g, f⟩`. All properties of [`window_sums`] hold, with the mirrored tree, which starts
 /// at the cell and goes backwards: `S'` is `S` with every axis reversed, bit for bit. Counting grids: the
 /// posterior mass of the windows that hold a cell.
 ///
@@ -137,7 +137,7 @@ pub fn adjoint_window_sums<const D: usize, T: Copy + Zero>(
     along::<Inline, T>(&axes(windows), Direction::Adjoint, table, sums, scratch)
 }
 
-/// Who runs the loops along one axis.
+/// How the loops along one axis are run.
 pub(crate) trait Runner {
     fn run(kernel: impl Kernel<Output = ()>);
 }

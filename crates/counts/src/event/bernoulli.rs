@@ -22,7 +22,7 @@ pub struct Bernoulli<T> {
 }
 
 impl<T: Real> Bernoulli<T> {
-    /// A distribution that says yes with probability `p`.
+    /// A distribution of 1 with probability `p` and 0 otherwise.
     ///
     /// # Errors
     /// [`EventError::Parameter`] unless `p` is within `[0, 1]`.

@@ -21,7 +21,7 @@ impl<T: Real> Line<T> {
     }
 }
 
-/// A distribution whose kernel is a [`Line`], and what it tells about its natural parameter.
+/// A distribution whose log kernel is a [`Line`], with the Fisher information about its natural parameter.
 ///
 /// ```
 /// use countgrid_counts::{Event, Linear, Zip};

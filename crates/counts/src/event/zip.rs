@@ -14,7 +14,8 @@ use super::{
 /// depend on the parameters, so [`Estimate::maximize`] makes one EM step: `λ = A / B`, `p = C / Σ w`.
 ///
 /// # Source
-/// Lambert, Zero-inflated Poisson regression, Technometrics 1992.
+/// D. Lambert, Zero-inflated Poisson regression, with an application to defects in manufacturing, Technometrics 34,
+/// 1992.
 ///
 /// ```
 /// use countgrid_counts::{Event, Poisson, Zip};
