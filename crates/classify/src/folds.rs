@@ -32,7 +32,7 @@ pub fn stratified_folds(
     same_length("fold", labels.len(), fold.len())?;
     same_length("scratch", labels.len(), scratch.len())?;
     enough(folds, labels.len())?;
-    // Items class by class; indices make the order one of a kind, whatever sorts.
+    // Items class by class; indices break ties, so the order does not depend on the sorting algorithm.
     scratch.iter_mut().enumerate().for_each(|(place, item)| *item = place);
     scratch.sort_unstable_by_key(|&item| (labels.get(item), item));
     for class in scratch.chunk_by_mut(|&a, &b| labels.get(a) == labels.get(b)) {

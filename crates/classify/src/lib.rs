@@ -1,4 +1,4 @@
-//! Classifiers over whatever a model says of data, and how well they do.
+//! Classifiers on distances, similarities and free energies that models compute, and measures of their accuracy.
 //!
 //! Nothing here knows a model: nearest neighbours take distances, support vector machines a Gram matrix, the
 //! generative classifier free energies. Storage is the caller's, and nothing allocates.

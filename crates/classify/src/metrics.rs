@@ -12,7 +12,7 @@ pub struct Confusion<S> {
 }
 
 impl<S: AsRef<[u64]> + AsMut<[u64]>> Confusion<S> {
-    /// Nothing counted yet; `counts` of `classes²` elements, whatever they hold.
+    /// An empty matrix in `counts`, `classes²` elements that are overwritten.
     ///
     /// # Errors
     /// [`ClassifyError::Length`].

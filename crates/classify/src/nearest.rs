@@ -52,7 +52,8 @@ pub fn vote(labels: impl Iterator<Item = usize> + Clone, votes: &mut [usize]) ->
 /// equal priors.
 ///
 /// # Source
-/// Perina et al. (journal), Sec. III-C: the largest bound wins.
+/// Perina, Jojic, Castellani, Bicego & Murino, Embedding bags of features in hyper-dimensional grids: the counting grid
+/// model, Sec. III-C, where the largest bound wins.
 pub fn lowest<T: Real>(free_energies: &[T], log_prior: &[T]) -> Option<usize> {
     let mut best: Option<(usize, T)> = None;
     for (class, &free_energy) in free_energies.iter().enumerate() {

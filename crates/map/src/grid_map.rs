@@ -149,8 +149,8 @@ impl GridMap {
     }
 
     /// The page, or one of each layer, with the words that distinguish a cell most from all layers together. `pi`
-    /// `[feature][cell]` are the distributions of the grid's cells, `vocabulary` `[feature]` their words. Documents beyond
-    /// [`MAX_DOCUMENTS`] are left out evenly, and a fact says so.
+    /// `[feature][cell]` are the distributions of the grid's cells, `vocabulary` `[feature]` their words. Documents
+    /// beyond [`MAX_DOCUMENTS`] are left out evenly, and a fact reports it.
     ///
     /// # Errors
     /// Every variant of [`PageError`].
@@ -207,7 +207,7 @@ impl GridMap {
     }
 }
 
-/// So many of all, evenly spaced; all if there are no more.
+/// That many of all, evenly spaced; all if there are not more.
 ///
 /// ```
 /// use countgrid_map::evenly_spaced;

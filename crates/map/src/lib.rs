@@ -1,11 +1,10 @@
 //! A fitted map as one self-contained interactive page.
 //!
-//! Input is plain data: a [`Page`] of words, documents and labels on a torus of cells. [`characteristic_words`]
-//! chooses which words of a model to show where, [`GridMap`] makes the pages of a counting grid and its layers, and
-//! [`write_html`] writes a page. The page shows words where
-//! they live, sized by weight, more of them the closer one looks; it pans and zooms around the torus without
-//! an edge, lists the documents near a place by their posterior, and colours by label. Documents may also be points of
-//! a [`Space::Plane`], each at a place of its own.
+//! Input is plain data: a [`Page`] of words, documents and labels on a torus of cells. [`characteristic_words`] chooses
+//! which words of a model to show where, [`GridMap`] makes the pages of a counting grid and its layers, and
+//! [`write_html`] writes a page. The page shows words where they live, sized by weight, more of them the closer one
+//! looks; it pans and zooms around the torus without an edge, lists the documents near a place by their posterior, and
+//! colours by label. Documents may also be points of a [`Space::Plane`], each at its own position.
 //!
 //! Feature `pictures`: charts and maps of points for papers, SVG and PNG.
 //!

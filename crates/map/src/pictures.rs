@@ -43,7 +43,7 @@ const FONT: &str = "Ubuntu";
 fn register() {
     static FONTS: Once = Once::new();
     FONTS.call_once(|| {
-        // Refused only for what is no font.
+        // Refused only for data that is not a font.
         let _ = register_font(FONT, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT);
     });
 }

@@ -1,9 +1,10 @@
 use crate::{PageError, Word};
 
-/// Which words stand where: those that tell most about a cell, and every word where it tells most.
+/// Which words are drawn where: the most characteristic ones of each cell, and every word where it is most
+/// characteristic.
 ///
 /// `pi` `[feature][cell]` are the distributions of the cells, `vocabulary` `[feature]` the words, `mass` `[cell]`
-/// how much text each cell holds ([`coverage`](crate::coverage), say; all the same if not given). A word `z`
+/// how much text each cell holds (such as [`coverage`](crate::coverage); equal for all if not given). A word `z`
 /// scores at cell `i`
 ///
 /// ```text

@@ -21,7 +21,7 @@ impl WordBags {
         self.bags.len()
     }
 
-    /// Whether there is no bag at all.
+    /// Whether there are no bags.
     pub fn is_empty(&self) -> bool {
         self.bags.is_empty()
     }

@@ -21,9 +21,9 @@ pub struct Summary {
 
 /// Counts the words of documents that come one after the other: what [`crate::bags`] does, without the bags.
 ///
-/// Each document becomes a bag of *forms*, words as they are written, numbered from 0 by first appearance, for the caller
-/// to keep; once all are read, [`Counter::select`] tells which forms are words of the vocabulary. With stemming several
-/// forms are one word. Memory grows with the distinct forms.
+/// Each document becomes a bag of *forms*, words as they are written, numbered from 0 by first appearance, for the
+/// caller to keep; once all are read, [`Counter::select`] returns which forms are words of the vocabulary. With
+/// stemming several forms are one word. Memory grows with the distinct forms.
 ///
 /// ```
 /// use countgrid_text::{Counter, TextOptions};

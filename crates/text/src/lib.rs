@@ -1,7 +1,7 @@
 //! Text to bags of words.
 //!
 //! A document becomes a *bag*: how often it uses each word of a vocabulary, the order forgotten.
-//! [`Tokenizer`] says what a word is, [`bags`] reads a whole collection and selects the vocabulary, [`Counter`]
+//! [`Tokenizer`] defines words, [`bags`] reads a whole collection and selects the vocabulary, [`Counter`]
 //! does so one document at a time, and [`Vocabulary`] counts a new document against a vocabulary that exists already.
 //!
 //! ```
@@ -15,7 +15,7 @@
 //! ```
 //!
 //! [`TextOptions::ngrams`] takes a text for a sequence instead, of nucleotides or amino acids, and its runs of so many
-//! letters for words. [`Levels`] tells which features say most about labels.
+//! letters for words. [`Levels`] ranks features by their information about labels.
 //!
 //! The result depends on the documents and the options alone, never on hashing: the same vocabulary in the
 //! same order on every run and machine, and permuting documents permutes bags. Memory grows with the

@@ -33,7 +33,7 @@ pub struct TextOptions {
     /// Take a text for a sequence of letters, and for its words all runs of so many, which overlap; white space is left
     /// out, and stop words, stems and the limits of letters do not apply. Default: `None`, text is text.
     pub ngrams: Option<usize>,
-    /// Shortest word, in characters (default 2). One ideograph is a word whatever this says.
+    /// Shortest word, in characters (default 2). A single ideograph is always a word.
     pub min_letters: usize,
     /// Longest word, in characters (default 40): longer ones are encoded data.
     pub max_letters: usize,
@@ -46,7 +46,7 @@ pub struct TextOptions {
     /// The largest vocabulary (default 5,000). Of more words those with the highest resolving power stay.
     ///
     /// The resolving power of a word that is in `d` of `T` documents is `d (T - d)`, the number of pairs of
-    /// documents that it tells apart, one having it and the other not. As in Luhn's curve it is low for what
+    /// documents that it separates, one having it and the other not. As in Luhn's curve it is low for what
     /// is everywhere and for what is nowhere. Of equals the rarer stays, then the first in order.
     pub max_words: usize,
 }

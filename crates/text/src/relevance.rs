@@ -1,4 +1,4 @@
-//! Selecting features by what they tell about labels, or by how much they vary.
+//! Selection of features by mutual information with labels, or by variance.
 
 /// Features of items in a few levels each, as mutual information takes them: absent and present, or low, middle, high.
 ///
@@ -36,7 +36,8 @@ impl Levels {
     /// values, such as those of genes.
     ///
     /// # Source
-    /// Peng, Long, Ding, "Feature selection based on mutual information", 2005, section 4.2.
+    /// H. Peng, F. Long & C. Ding, Feature selection based on mutual information: criteria of max-dependency,
+    /// max-relevance, and min-redundancy, IEEE PAMI 27, 2005, section 4.2.
     pub fn deviations(features: usize, bags: &[Vec<(usize, f64)>]) -> Self {
         let moments = moments(features, bags);
         let by_item = bags.iter().map(|bag| {
@@ -77,7 +78,7 @@ impl Levels {
         &self.entries[self.offsets[feature]..self.offsets[feature + 1]]
     }
 
-    /// Mutual information `I(x; y)` of each feature and the labels, in nats: what presence tells about the class. One
+    /// Mutual information `I(x; y)` of each feature and the labels, in nats, of presence and class. One
     /// label for each item; further items count as not labelled with any.
     ///
     /// ```
@@ -85,8 +86,8 @@ impl Levels {
     /// let bags = [vec![(0, 1.0), (1, 2.0)], vec![(0, 3.0)], vec![(1, 1.0)], vec![]];
     /// let levels = Levels::presence(2, bags);
     /// let information = levels.information(&[0, 0, 1, 1]);
-    /// assert!((information[0] - 2f64.ln()).abs() < 1e-15); // tells the label
-    /// assert!(information[1].abs() < 1e-15); // tells nothing
+    /// assert!((information[0] - 2f64.ln()).abs() < 1e-15); // determines the label
+    /// assert!(information[1].abs() < 1e-15); // independent of it
     /// ```
     pub fn information(&self, labels: &[usize]) -> Vec<f64> {
         let classes = labels.iter().max().map_or(0, |most| most + 1);
@@ -109,13 +110,13 @@ impl Levels {
             .collect()
     }
 
-    /// Features one after the other, each the one that tells most about the labels less what it tells on average about
-    /// those chosen before it: minimum redundancy, maximum relevance, as a difference (MID). At most `count`; of equals
-    /// the first.
+    /// Features one after the other, each with the largest information about the labels less its average information
+    /// about those chosen before it: minimum redundancy, maximum relevance, as a difference (MID). At most `count`; of
+    /// equals the first.
     ///
     /// ```
     /// use countgrid_text::Levels;
-    /// // Features 0 and 1 are copies of one another, feature 2 tells the rest.
+    /// // Features 0 and 1 are copies of one another, feature 2 has the rest of the information.
     /// let bags = [vec![(0, 1.0), (1, 1.0)], vec![(0, 1.0), (1, 1.0), (2, 1.0)], vec![(2, 1.0)], vec![]];
     /// let levels = Levels::presence(3, bags);
     /// assert_eq!(levels.mrmr(&[0, 1, 2, 3], 2), [0, 2]);

@@ -41,7 +41,7 @@ impl Selection {
     }
 }
 
-/// Pairs of documents that a word in `d` of them tells apart: exact, so that order is the same everywhere.
+/// Pairs of documents that a word in `d` of them separates: exact, so that order is the same everywhere.
 fn resolving_power(d: usize, documents: usize) -> u128 {
     d as u128 * documents.saturating_sub(d) as u128
 }

@@ -11,7 +11,7 @@ use crate::{StopWords, TextError, TextOptions};
 ///
 /// Words are those of Unicode Standard Annex 29 in lower case, with straight apostrophes and without invisible
 /// format characters; a possessive `'s` is cut off. A word counts if it has a letter, is neither too short nor
-/// too long, and is no stop word.
+/// too long, and not a stop word.
 ///
 /// ```
 /// use countgrid_text::{TextOptions, Tokenizer};

@@ -20,7 +20,7 @@ pub enum PictureError {
     Place { point: usize },
     /// A point has a label that does not exist.
     Label { point: usize, label: u32, labels: usize },
-    /// What the libraries that draw and encode said; a picture in memory gives them no reason.
+    /// The drawing or encoding library failed; not expected of a picture in memory.
     Backend { message: String },
 }
 

@@ -25,7 +25,8 @@ const INK: RGBColor = RGBColor(0x1c, 0x1b, 0x19);
 
 /// Points on a sheet of cells, a mark for each label, and a legend with the most frequent labels.
 ///
-/// Documents on a topographic map, say: cells are its latent points, the relief is how far the map is stretched there.
+/// Documents on a plane, such as a topographic map: cells are its latent points, the relief is how far the map is
+/// stretched there.
 ///
 /// ```
 /// use countgrid_map::pictures::{PictureError, ScatterPlot};
@@ -50,7 +51,7 @@ pub struct ScatterPlot {
     pub sides: [usize; 2],
     /// A height of each cell, at least 0, row-major from the top left; or empty. The highest is darkest.
     pub relief: Vec<f32>,
-    /// Places, across and up from the bottom left corner in cells, and numbers of labels; drawn in this order.
+    /// Positions, across and up from the bottom left corner in cells, and numbers of labels; drawn in this order.
     pub points: Vec<([f64; 2], Option<u32>)>,
     /// The names of the labels.
     pub labels: Vec<String>,
