@@ -35,7 +35,7 @@ impl Kind {
     }
 }
 
-/// Why bytes are no grid, or not the one that was asked for.
+/// Why bytes are not a grid, or not the kind that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
@@ -52,13 +52,13 @@ pub enum BlobError {
     Kind { found: Kind },
     /// Bytes of the header that are reserved and not zero.
     Reserved { at: usize },
-    /// Fewer or more bytes than the header tells of, or more than can be addressed.
+    /// Fewer or more bytes than the header states, or more than can be addressed.
     Length { expected: Option<usize>, found: usize },
     /// A label's value that is not finite.
     Label { label: usize, cell: usize },
     /// Numbers that cannot be read where they are, at this address or on this machine, and no room for a copy.
     NotInPlace { expected: usize, found: usize },
-    /// What the grid itself says.
+    /// The grid's own error.
     Grid(GridError),
 }
 

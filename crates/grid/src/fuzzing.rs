@@ -7,7 +7,7 @@ use countgrid_counts::Dense;
 use crate::{Blob, BlobError, GridError, Kind, QuantisedHistograms, Shape};
 
 /// Any bytes as an exported grid: an error, or a grid that is written back as the same bytes, reads the same at any
-/// address and places a bag. Returns whether they were a grid.
+/// address and computes the posterior of a bag. Returns whether they were a grid.
 ///
 /// # Panics
 /// If a promise is broken.

@@ -110,7 +110,7 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> Grid<T, S, D> {
 }
 
 impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Grid<T, S, D> {
-    /// The uniform grid in the given storage, whatever that holds. A start for [`Grid::randomize`]: being
+    /// The uniform grid in the given storage, which is overwritten. A start for [`Grid::randomize`]: being
     /// symmetric, it is a fixed point of the fit.
     ///
     /// # Errors
@@ -230,7 +230,7 @@ fn unit(rng: &mut impl Rng) -> f64 {
 
 #[cfg(feature = "alloc")]
 impl<T: Real, const D: usize> Grid<T, countgrid_math::AlignedVec<T>, D> {
-    /// The uniform grid in memory of its own.
+    /// The uniform grid in memory that it allocates.
     ///
     /// # Errors
     /// [`GridError::TooLarge`] if the allocator refuses.

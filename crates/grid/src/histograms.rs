@@ -153,7 +153,7 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
         row.checked_sub(1).and_then(|z| references.get(z)).copied().unwrap_or(T::zero())
     }
 
-    /// Places bag `t` of a data set: writes the posterior `q` `[cell]` over windows and returns the log
+    /// The posterior of bag `t` of a data set: writes `q` `[cell]` over windows and returns the log
     /// evidence `log p(c)` in nats, without the multinomial coefficient.
     ///
     /// Windows far below the best get exactly zero ([`PosteriorThreshold::Rounding`]). An empty bag has the prior as
@@ -164,7 +164,8 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
     /// # Errors
     /// [`GridError::Length`], [`GridError::Features`], [`GridError::NoSuchBag`], [`GridError::Overflow`].
     /// # Source
-    /// Perina et al. (journal), Eq. 3; Jojic & Perina 2011, Eq. 3.
+    /// Jojic & Perina 2011, Eq. 3; Perina, Jojic, Castellani, Bicego & Murino, Embedding bags of features in
+    /// hyper-dimensional grids: the counting grid model, Eq. 3.
     pub fn posterior<B: Bags>(
         &self,
         bags: &B,
@@ -184,8 +185,8 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
         Ok(evidence)
     }
 
-    /// Places every bag, as many together as the scratch allows, and calls `visit(bag, posterior)` in
-    /// order.
+    /// Computes the posterior of every bag, as many together as the scratch allows, and calls `visit(bag, posterior)`
+    /// in order.
     ///
     /// `scratch`: at least [`Shape::posterior_scratch_len`]`(1)` elements; with room for some hundred bags
     /// the table is read once for all of them. Results do not depend on it.

@@ -1,4 +1,4 @@
-//! Labels on the grid: where bags of known targets lie, and what that says of others.
+//! Labels on the grid: embedding of known targets, and prediction for other bags.
 
 use core::marker::PhantomData;
 
@@ -75,7 +75,7 @@ fn split<T>(buffer: &[T], cells: usize) -> (&[T], &[T], &[T]) {
 }
 
 impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LabelSums<T, S, D> {
-    /// No bags yet. `storage` has [`label_sums_len`] elements, whatever they hold.
+    /// No bags yet. `storage` has [`label_sums_len`] elements, which are overwritten.
     ///
     /// # Errors
     /// [`GridError::Length`]; [`GridError::NoTargets`] for no targets at all.
@@ -244,7 +244,7 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> Embedding<T, S, D> {
         Ok(())
     }
 
-    /// What a bag at each window reads, as a table of its own; `storage`: `targets · P` elements, `scratch`:
+    /// What a bag at each window reads, as a table; `storage`: `targets · P` elements, `scratch`:
     /// [`label_scratch_len`].
     ///
     /// # Errors

@@ -71,7 +71,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Learner<T, S, D> {
 
     /// Changes the parameters by hand, such as for a restart, and brings the inference table up to date.
     ///
-    /// `change` may leave anything in the grid; what is no grid is refused as by [`Grid::new`], and the
+    /// `change` may leave anything in the grid; invalid tables are refused as by [`Grid::new`], and the
     /// learner should then not be used before another `update` succeeds.
     ///
     /// # Errors
@@ -96,7 +96,8 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Learner<T, S, D> {
     /// # Errors
     /// [`GridError::ShapeMismatch`].
     /// # Source
-    /// Perina et al. (journal), Eq. 2, with `log h` for the windows' features.
+    /// Perina, Jojic, Castellani, Bicego & Murino, Embedding bags of features in hyper-dimensional grids: the counting
+    /// grid model, Eq. 2, with `log h` for the windows' features.
     pub fn bound(&self, statistics: &Statistics<T, S, D>) -> Result<f64, GridError> {
         self.same_shape(statistics.shape())?;
         let (logs, references) = self.histograms.packed();
@@ -139,7 +140,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Learner<T, S, D> {
 
 #[cfg(feature = "alloc")]
 impl<T: Real, const D: usize> Learner<T, countgrid_math::AlignedVec<T>, D> {
-    /// Starts from a grid, with the inference table in memory of its own.
+    /// Starts from a grid, with an inference table that it allocates.
     ///
     /// # Errors
     /// [`GridError::TooLarge`] if the allocator refuses; as [`Learner::new`].
@@ -155,7 +156,7 @@ impl<T: Real, const D: usize> Learner<T, countgrid_math::AlignedVec<T>, D> {
 }
 
 impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, B: Bags, const D: usize> Fit<B> for Learner<T, S, D> {
-    /// Places every bag (Jojic & Perina 2011, Eq. 3; with the location prior the journal paper's Eq. 3).
+    /// The posterior of every bag (Jojic & Perina 2011, Eq. 3; with the location prior the journal paper's Eq. 3).
     ///
     /// # Errors
     /// [`GridError::Features`], [`GridError::ShapeMismatch`], [`GridError::Overflow`]; the sums are then
@@ -203,7 +204,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Learn for Learner<T, S
     type Statistics = Statistics<T, S, D>;
     type Error = GridError;
 
-    /// [`Options::inner_passes`] passes of [`Options::rule`] on `pi`, and the prior if it is learned.
+    /// [`Options::inner_passes`] passes of [`Options::update_rule`] on `pi`, and the prior if it is learned.
     ///
     /// # Errors
     /// [`GridError::ShapeMismatch`].

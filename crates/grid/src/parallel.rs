@@ -1,6 +1,6 @@
 //! Work on parts of tables, on as many threads as there are.
 //!
-//! Whatever is written belongs to one part, and a part is worked on by one thread, in order: no result depends
+//! Everything written belongs to one part, and a part is worked on by one thread, in order: no result depends
 //! on how many there are.
 
 /// Exclusive access to consecutive items, to be cut between two of them.

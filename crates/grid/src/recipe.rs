@@ -85,8 +85,8 @@ impl Options {
 
 #[cfg(feature = "alloc")]
 impl<T: countgrid_math::Real, const D: usize> crate::Grid<T, countgrid_math::AlignedVec<T>, D> {
-    /// Where a level of a [`Shape::schedule`] begins, in memory of its own: at random, or refined from the grid of
-    /// the level before.
+    /// Where a level of a [`Shape::schedule`] begins, in memory that it allocates: at random, or refined from the grid
+    /// of the level before.
     ///
     /// # Errors
     /// [`crate::GridError::TooLarge`] if the allocator refuses; [`crate::GridError::Features`] if the coarse grid has others.

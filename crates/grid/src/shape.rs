@@ -78,7 +78,7 @@ impl<const D: usize> Shape<D> {
     ///
     /// A coarse grid finds the large-scale order that a fine one, begun at random, settles without; and each
     /// of its iterations is four times cheaper in two dimensions. The window that stays covers more of the coarse
-    /// grid: documents that share little are drawn together first, and near neighbours told apart later.
+    /// grid: documents that share little are drawn together first, and near neighbours are separated later.
     /// [`crate::Grid::refine`] goes back up.
     ///
     /// ```
@@ -147,7 +147,7 @@ impl<const D: usize> Shape<D> {
         self.tiles::<T>().slots() * (self.features + 1)
     }
 
-    /// Elements of scratch with which `chunk` bags are placed together, however flat their posteriors are; where
+    /// Elements of scratch for the posteriors of `chunk` bags together, however flat their posteriors are; where
     /// posteriors are sharp, the same scratch serves many more.
     pub const fn posterior_scratch_len<T: Real>(&self, chunk: usize) -> usize {
         crate::estep::scratch_len::<T>(self.tiles::<T>().count(), if chunk == 0 { 1 } else { chunk })

@@ -134,8 +134,8 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Statistics<T, S, D> {
 
 #[cfg(feature = "alloc")]
 impl<T: Real, const D: usize> Statistics<T, countgrid_math::AlignedVec<T>, D> {
-    /// Empty statistics in memory of their own, with scratch to place `chunk` bags together (a few hundred
-    /// serve well).
+    /// Empty statistics in memory that is allocated, with scratch for the posteriors of `chunk` bags together (a few
+    /// hundred serve well).
     ///
     /// # Errors
     /// [`GridError::TooLarge`] if the allocator refuses.

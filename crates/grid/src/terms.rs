@@ -26,7 +26,8 @@ use crate::{
 /// by component and word.
 ///
 /// # Source
-/// Perina et al. 2009, Eqs. 2 to 5, for the free energy of Jojic & Perina 2011, Eq. 2.
+/// A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy score space, NIPS 2009, Eqs. 2 to 5, for
+/// the free energy of Jojic & Perina 2011, Eq. 2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grouping {
     /// By window.
@@ -164,7 +165,8 @@ fn location_terms<T: Real, L: AsRef<[T]>, const D: usize>(
 /// last term.
 ///
 /// # Source
-/// Perina et al. 2009, Eqs. 2 to 5, for the free energy of Jojic & Perina 2011, Eq. 2.
+/// A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy score space, NIPS 2009, Eqs. 2 to 5, for
+/// the free energy of Jojic & Perina 2011, Eq. 2.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a, T, G, L, const D: usize> {
     grid: &'a Grid<T, G, D>,

@@ -188,7 +188,7 @@ impl<T: Real, S: AsRef<[T]>> Chain<T, S> {
 }
 
 impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Chain<T, S> {
-    /// The uniform chain in the given storage, whatever that holds.
+    /// The uniform chain in the given storage, which is overwritten.
     ///
     /// # Errors
     /// [`HmmError::Length`].
@@ -201,7 +201,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Chain<T, S> {
 
 #[cfg(feature = "alloc")]
 impl<T: Real> Chain<T, countgrid_math::AlignedVec<T>> {
-    /// [`Chain::uniform_in`] in memory of its own.
+    /// [`Chain::uniform_in`] in memory that it allocates.
     ///
     /// # Errors
     /// [`HmmError::TooLarge`] if the allocator refuses.
@@ -209,7 +209,7 @@ impl<T: Real> Chain<T, countgrid_math::AlignedVec<T>> {
         Self::uniform_in(shape, crate::hmm::allocate(shape.chain_len())?)
     }
 
-    /// [`Chain::statistics_in`] in memory of their own.
+    /// [`Chain::statistics_in`] in memory that it allocates.
     ///
     /// # Errors
     /// [`HmmError::TooLarge`] if the allocator refuses.

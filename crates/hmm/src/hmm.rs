@@ -114,7 +114,7 @@ impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
 }
 
 impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Hmm<T, S> {
-    /// The uniform model in the given storage, whatever that holds: from every state to every state. A start for
+    /// The uniform model in the given storage, which is overwritten: from every state to every state. A start for
     /// [`Hmm::randomize`]; being symmetric, it is a fixed point of the fit.
     ///
     /// # Errors
@@ -141,9 +141,9 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Hmm<T, S> {
         Self::with_structure_in(shape, storage, |state| state == 0, |from, to| to == from || to == from + 1)
     }
 
-    /// A model in the given storage that may start where `starts` says and go where `moves(from, to)` says, each with
-    /// the same probability, and emits every symbol alike. What is zero stays zero, in [`Hmm::randomize`] and in a
-    /// fit.
+    /// A model in the given storage that may start where `starts` is true and move where `moves(from, to)` is true,
+    /// each with the same probability, and emits every symbol alike. What is zero stays zero, in [`Hmm::randomize`] and
+    /// in a fit.
     ///
     /// # Errors
     /// [`HmmError::Length`]; [`HmmError::NotNormalised`] if there is nowhere to start, or nowhere to go from a state.
@@ -195,7 +195,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Hmm<T, S> {
 
 #[cfg(feature = "alloc")]
 impl<T: Real> Hmm<T, countgrid_math::AlignedVec<T>> {
-    /// [`Hmm::uniform_in`] in memory of its own.
+    /// [`Hmm::uniform_in`] in memory that it allocates.
     ///
     /// # Errors
     /// [`HmmError::TooLarge`] if the allocator refuses.
@@ -203,7 +203,7 @@ impl<T: Real> Hmm<T, countgrid_math::AlignedVec<T>> {
         Self::uniform_in(shape, allocate(shape.hmm_len())?)
     }
 
-    /// [`Hmm::left_to_right_in`] in memory of its own.
+    /// [`Hmm::left_to_right_in`] in memory that it allocates.
     ///
     /// # Errors
     /// [`HmmError::TooLarge`] if the allocator refuses.

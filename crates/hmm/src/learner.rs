@@ -45,7 +45,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Statistics<T, S> {
 
 #[cfg(feature = "alloc")]
 impl<T: Real> Statistics<T, countgrid_math::AlignedVec<T>> {
-    /// Empty statistics in memory of their own, for sequences of up to `longest` symbols.
+    /// Empty statistics in memory that is allocated, for sequences of up to `longest` symbols.
     ///
     /// # Errors
     /// [`HmmError::TooLarge`] if the allocator refuses.

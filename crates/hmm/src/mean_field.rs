@@ -20,7 +20,7 @@ impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
     /// [`HmmError::Symbols`], [`HmmError::Length`], [`HmmError::Impossible`].
     /// # Source
     /// `log q_n(i) = log B_i,x_n + [n = 1] log π_i + Σ_j q_{n-1}(j) log A_ji + Σ_j q_{n+1}(j) log A_ij + const`;
-    /// Perina et al., Free energy score space, NIPS 2009.
+    /// A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy score space, NIPS 2009.
     pub fn mean_field<X: Symbol>(
         &self,
         sequence: &Sequence<'_, X>,

@@ -1,4 +1,4 @@
-//! What a model says of one sequence.
+//! Likelihood and posterior of one sequence.
 
 use countgrid_counts::{Sequence, Symbol};
 use countgrid_em::{Distributions, ExpectedCounts, Tables};

@@ -1,7 +1,7 @@
 //! The scaled forward and backward recursions.
 //!
 //! Rows of states are padded with zeros to whole rows of [`Real::LANES`]; every loop over states runs along them, and
-//! every sum over states has one fixed order, whatever the width of the machine.
+//! every sum over states has one fixed order at every vector width.
 //!
 //! Nothing overflows and nothing is divided by zero, in single precision neither. A joint probability below the
 //! smallest normal number `m` becomes zero, and with it what belongs to it in the backward pass; so every `alpha`,
@@ -87,7 +87,7 @@ fn floored<T: Real>(p: T) -> T {
     if p < T::FLOOR { T::zero() } else { p }
 }
 
-/// The smallest joint probability that is told from zero.
+/// The smallest joint probability that is distinguished from zero.
 #[inline(always)]
 fn least<T: Real>() -> T {
     T::min_positive_value()

@@ -74,8 +74,9 @@ pub enum Grouping {
 /// ```
 ///
 /// # Source
-/// Perina et al., Free energy score space, NIPS 2009, Eqs. 10 to 13, with the conditional where Eq. 12 prints the joint
-/// probability: with that the terms would not sum to `-log p(x)`, as its section 4 states.
+/// A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy score space, NIPS 2009, Eqs. 10 to 13, with
+/// the conditional where Eq. 12 prints the joint probability: with that the terms would not sum to `-log p(x)`, as its
+/// section 4 states.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'a, T, S> {
     hmm: &'a Hmm<T, S>,

@@ -13,7 +13,7 @@ const MOST: f64 = 1e4;
 /// ```
 ///
 /// for `mean` `= Σ_dk E[ln theta_dk] / (D K)`, by Newton's method in `u = ln alpha`. The objective has one maximum, so
-/// the sign of its derivative tells on which side `u` lies; a step that leaves what is left of the range halves it.
+/// the sign of its derivative shows on which side `u` lies; a step that leaves what is left of the range halves it.
 ///
 /// # Source
 /// Blei et al. 2003, appendix A.4.2, in the logarithm so that `alpha` stays positive.

@@ -137,7 +137,7 @@ pub(crate) fn parameters_out_of_range<T: Real>(parameters: &[T]) -> Option<usize
 }
 
 impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Lda<T, S> {
-    /// Equal topics and a symmetric `alpha` in the given storage, whatever that holds. A start for
+    /// Equal topics and a symmetric `alpha` in the given storage, which is overwritten. A start for
     /// [`Lda::randomize`]: being symmetric, it is a fixed point of the fit.
     ///
     /// # Errors
@@ -235,7 +235,7 @@ fn unit(rng: &mut impl Rng) -> f64 {
 
 #[cfg(feature = "alloc")]
 impl<T: Real> Lda<T, countgrid_math::AlignedVec<T>> {
-    /// Equal topics in memory of their own.
+    /// Equal topics in memory that it allocates.
     ///
     /// # Errors
     /// [`LdaError::TooLarge`] if the allocator refuses; [`LdaError::Alpha`].

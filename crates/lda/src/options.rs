@@ -2,9 +2,9 @@ use crate::LdaError;
 
 /// When the posterior of a document is good enough.
 ///
-/// Inference starts from `gamma_k = alpha_k + N / K`, whatever was found before, and ends when a sweep has changed
-/// `gamma` by at most `tolerance` tokens a topic on average: the start, the test and the defaults of scikit-learn and of
-/// the program of Hoffman et al. 2010.
+/// Inference starts from `gamma_k = alpha_k + N / K`, independent of earlier results, and ends when a sweep has changed
+/// `gamma` by at most `tolerance` tokens a topic on average: the start, the test and the defaults of scikit-learn and
+/// of the program of Hoffman et al. 2010.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inference {
     /// At most so many sweeps, at least 1.

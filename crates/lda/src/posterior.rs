@@ -128,7 +128,7 @@ impl<T: Real, B: Bags> Posterior<'_, T, B> {
         self.gamma.iter().fold(0.0, |sum, &gamma| sum + gamma.to_f64())
     }
 
-    /// `E[ln theta_k] = ψ(gamma_k) - ψ(Σ gamma)` of every topic, in f64 whatever the scalar.
+    /// `E[ln theta_k] = ψ(gamma_k) - ψ(Σ gamma)` of every topic, in f64 for either scalar type.
     pub(crate) fn log_theta(&self) -> impl Iterator<Item = f64> {
         let total = digamma(self.total());
         self.gamma.iter().map(move |&gamma| digamma(gamma.to_f64()) - total)
@@ -199,7 +199,8 @@ impl<T: Real, B: Bags> Posterior<'_, T, B> {
     /// # Errors
     /// [`LdaError::Length`].
     /// # Source
-    /// The envelope theorem; Perina et al. 2009 for the use.
+    /// The envelope theorem; A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy score space, NIPS
+    /// 2009, for the use.
     pub fn beta_gradient(&self, gradient: &mut [T]) -> Result<(), LdaError> {
         same_length("gradient", self.source.beta.len(), gradient.len())?;
         gradient.fill(T::zero());

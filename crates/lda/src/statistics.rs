@@ -81,8 +81,8 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Statistics<T, S> {
 
 #[cfg(feature = "alloc")]
 impl<T: Real> Statistics<T, countgrid_math::AlignedVec<T>> {
-    /// Empty statistics in memory of their own, with scratch for `chunk` documents together (a hundred for each thread
-    /// serve well).
+    /// Empty statistics in memory that is allocated, with scratch for `chunk` documents together (a hundred for each
+    /// thread serve well).
     ///
     /// # Errors
     /// [`LdaError::TooLarge`] if the allocator refuses.

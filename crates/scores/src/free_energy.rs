@@ -74,7 +74,8 @@ pub fn fess<X: ?Sized, M: FreeEnergy<X> + ?Sized>(
 /// # Errors
 /// Those of [`fess`]; [`ScoreError::DatumLength`].
 /// # Source
-/// Perina et al. 2009, Sec. 4 and Table 1, where the form has its name.
+/// A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy score space, NIPS 2009, Sec. 4 and Table 1,
+/// where the form has its name.
 pub fn nfess<X: Length + ?Sized, M: FreeEnergy<X> + ?Sized>(
     model: &M,
     datum: &X,
@@ -118,7 +119,7 @@ fn score<X: ?Sized, M: FreeEnergy<X> + ?Sized>(
 /// One model per class, and the features of a datum under all of them, side by side:
 /// `[terms under class 0 | terms under class 1 | ...]`.
 ///
-/// The models may have as many terms each as they like. A weight of -1 for the terms of one class and of +1 for those of
+/// The models may have different numbers of terms. A weight of -1 for the terms of one class and of +1 for those of
 /// another makes the free energy test of the two, so a linear classifier on these features has the generative
 /// classification among its rules.
 ///
@@ -144,7 +145,8 @@ fn score<X: ?Sized, M: FreeEnergy<X> + ?Sized>(
 /// ```
 ///
 /// # Source
-/// Perina et al. 2009, Eq. 7; Lemma 3.1 for the weights.
+/// A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy score space, NIPS 2009, Eq. 7; Lemma 3.1
+/// for the weights.
 #[derive(Debug)]
 pub struct ClassModels<'a, M> {
     models: &'a [M], // not empty

@@ -33,7 +33,7 @@ pub enum Form {
 /// The Fisher score of a datum: the gradient of its log-likelihood in the model's parameters, in the order of the
 /// model's buffer and as long. Returns the log-likelihood, or the bound, that it is the gradient of.
 ///
-/// What [`Distributions::None`] says of is written as the model gives it, in every form.
+/// Elements under [`Distributions::None`] are written as the model returns them, in every form.
 ///
 /// `scratch`: at least [`ExpectedCounts::counts_scratch_len`].
 ///

@@ -16,7 +16,8 @@ pub enum Similarity<T> {
         gamma: T,
     },
     /// `Σ_i min(x_i, y_i)`, for features that are not negative. Of spread posteriors ([`crate::spread_rows`]) it is the
-    /// spreading similarity of Perina et al. (journal), Eq. 13.
+    /// spreading similarity of Perina, Jojic, Castellani, Bicego & Murino, Embedding bags of features in
+    /// hyper-dimensional grids: the counting grid model, Eq. 13.
     Intersection,
     /// `Σ_i (x_i - y_i)²`, small where rows are alike: no kernel, but what those of [`Similarity::Rbf`] of every `gamma`
     /// are made of, by [`gaussian`].

@@ -27,7 +27,8 @@ pub const fn spread_scratch_len<const D: usize>(windows: &Windows<D>) -> usize {
 /// # Errors
 /// [`ScoreError::Rows`]; [`ScoreError::Length`] if `scratch` is shorter than [`spread_scratch_len`].
 /// # Source
-/// Perina et al. (journal), Eq. 13.
+/// Perina, Jojic, Castellani, Bicego & Murino, Embedding bags of features in hyper-dimensional grids: the counting grid
+/// model, Eq. 13.
 pub fn spread_rows<T: Real, const D: usize>(
     windows: &Windows<D>,
     rows: &mut [T],

@@ -18,7 +18,7 @@ pub struct Standardizer<T, S> {
 }
 
 impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Standardizer<T, S> {
-    /// Fits rows `[row][column]`; `storage` has two elements a column, whatever they hold.
+    /// Fits rows `[row][column]`; `storage` has two elements a column, which are overwritten.
     ///
     /// Column by column in two passes, the second with the sum of what is left of the mean.
     ///

@@ -1,4 +1,4 @@
-//! Which blocks may hold a window within the threshold of the bag's best: bounds tell, without scoring them.
+//! Which blocks may hold a window within the threshold of the bag's best, by bounds and without scoring them.
 
 use countgrid_counts::Bags;
 use countgrid_math::{Kernel, Level, Real, dispatch};

@@ -4,7 +4,7 @@
 //! leaving the others out changes no bit of any result. A chunk finds them in one of three ways:
 //!
 //! - while posteriors are flat it scores every block, and keeps them all ([`score`]);
-//! - once they are sharp, bounds tell which blocks to score ([`candidates`]);
+//! - once they are sharp, bounds decide which blocks to score ([`candidates`]);
 //! - without bounds it scores every block, and keeps those that a running maximum lets pass ([`running`]).
 //!
 //! There is never a bags-by-cells matrix, only blocks and, for bounds, bags by tiles, in the caller's scratch. Tiles
@@ -116,14 +116,14 @@ impl<'a, T: Real, B: Bags> Source<'a, T, B> {
         self.bags.entries(self.first + bag)
     }
 
-    /// What a bag of the chunk has wherever it is placed: its tokens `Σ_z c_z`, and `Σ_z c_z log r_z`.
+    /// What a bag of the chunk has at every window: its tokens `Σ_z c_z`, and `Σ_z c_z log r_z`.
     pub(crate) fn tally(&self, bag: usize) -> [f64; 2] {
         let log_r = |feature: usize| self.references.get(feature).map_or(0.0, |&log_r| log_r.to_f64());
         self.bags.sums(self.first + bag, |feature, count| [count, count * log_r(feature)])
     }
 }
 
-/// Bags that are placed first where nothing is known of their posteriors.
+/// Bags whose posteriors are computed first where nothing is known of them.
 const PROBE: usize = 64;
 
 /// How many blocks a bag has, as far as the chunks before tell. Decides in which way blocks are found and how a
@@ -204,7 +204,7 @@ impl<'a, T: Real> Chunk<'a, T> {
         let tiles = source.tiles;
         let bounds = source.bounds;
         let flat = bounds == 0 || sparsity.is_flat(tiles);
-        // Where nothing is known, as on a grid that was refined from a coarse one, a few bags tell.
+        // Where nothing is known, as on a grid that was refined from a coarse one, a few bags are a sample.
         let most = if bounds > 0 && *sparsity == SparsityEstimate::FLAT { most.min(PROBE) } else { most };
         let (mut chunk, seen) = match (flat, prune && sparsity.is_sharp(tiles, bounds)) {
             (true, _) => Self::with_all(source, most, tempering, scratch),

@@ -35,8 +35,8 @@ use crate::{
 ///
 /// For a bag with `S = Σ_z c_z step_z`, prior included, integer weights `w_z = ⌊c_z step_z 2^F⌋` have an `F` with which
 /// they add up to at most 2²⁴ (`u8`, sums in `u32`) or 2³² - 1 (`u16`, sums in `u64`), and `S 2^F` to about half of
-/// that or more. So `a_k = Σ_z w_z code_zk` cannot overflow, is the same in any order, and has an exact minimum `a`; and
-/// `q_k ∝ exp(-(a_k - a) 2^-F)`. [`QuantisedHistograms::error_bound`] says how far that is from the truth.
+/// that or more. So `a_k = Σ_z w_z code_zk` cannot overflow, is the same in any order, and has an exact minimum `a`;
+/// and `q_k ∝ exp(-(a_k - a) 2^-F)`. [`QuantisedHistograms::error_bound`] bounds the error.
 ///
 /// ```
 /// use countgrid_counts::Bag;
@@ -143,18 +143,19 @@ impl<C: Code, S: AsRef<[u8]>, const D: usize> QuantisedHistograms<C, S, D> {
         Ok(())
     }
 
-    /// Places bag `t` of a data set: writes the posterior `q` `[cell]` over windows and returns the log evidence
+    /// The posterior of bag `t` of a data set: writes `q` `[cell]` over windows and returns the log evidence
     /// `log p(c)` in nats, without the multinomial coefficient.
     ///
     /// Windows far below the best get exactly zero ([`PosteriorThreshold::Rounding`]). An empty bag has the prior as
     /// its posterior.
     ///
-    /// `scratch`: at least [`Shape::quantised_scratch_len`] elements, whatever they are.
+    /// `scratch`: at least [`Shape::quantised_scratch_len`] elements, overwritten.
     ///
     /// # Errors
     /// [`GridError::Length`], [`GridError::Features`], [`GridError::NoSuchBag`], [`GridError::Overflow`].
     /// # Source
-    /// Perina et al. (journal), Eq. 3; Jojic & Perina 2011, Eq. 3.
+    /// Jojic & Perina 2011, Eq. 3; Perina, Jojic, Castellani, Bicego & Murino, Embedding bags of features in
+    /// hyper-dimensional grids: the counting grid model, Eq. 3.
     pub fn posterior<B: Bags>(
         &self,
         bags: &B,
