@@ -54,7 +54,7 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
         Ok(*self.digest.get_or_init(|| digest))
     }
 
-    /// Goes on from a [checkpoint](Train::checkpoint), with the options and data that it was written with: every further
+    /// Goes on from a [checkpoint](crate::Train::checkpoint), with the options and data that it was written with: every further
     /// step has the bits that it would have had.
     ///
     /// # Errors

@@ -63,8 +63,7 @@ pub(crate) fn run<T: Stored>(
     })?;
     let separation = separation(&places, &corpus, map.latent().space(), args, report)?;
     let title = args.title.as_deref().unwrap_or(&corpus.name).to_owned();
-    map.info.describe(&title, &corpus, &input.options.words);
-    map.info.fit["sample"] = json!(args.sample);
+    map.describe(&title, &corpus, &input.options);
     map.set_separation(separation.as_ref());
 
     let relief = map.magnification_relief()?;

@@ -1,6 +1,6 @@
 use std::sync::OnceLock;
 
-use countgrid_corpus::{Blocks, Storable};
+use countgrid_corpus::{Blocks, Corpus, CorpusOptions, Storable};
 use countgrid_counts::Bags;
 use countgrid_gtm::{Emissions, GtmError, Shape};
 use countgrid_math::{AlignedVec, Real};
@@ -236,6 +236,13 @@ impl<T: Stored> FittedTopographic<T> {
     /// C. Bishop, M. Svensén & C. Williams, Magnification factors for the GTM algorithm, 1997.
     pub fn magnification_relief(&self) -> Result<Vec<f32>, EstimatorError> {
         Ok(relief(&self.latent, &self.map)?)
+    }
+
+    /// Takes title and vocabulary from the corpus that the map was fitted to, which was read with these options: all that
+    /// its file says besides. Labels are compared, and put down, apart from it ([`FittedTopographic::set_separation`]).
+    pub fn describe<C>(&mut self, title: &str, corpus: &Corpus<C>, reading: &CorpusOptions) {
+        self.info.describe(title, corpus, &reading.words);
+        self.info.fit["sample"] = json!(reading.sample.map(|sample| sample.per_label));
     }
 
     /// Puts down in [`ModelInfo::fit`] how well labels lie apart; `None` where they were not compared.
