@@ -54,7 +54,6 @@ pub(crate) fn columns(read: &ReadArgs) -> Columns {
         title: read.title_column.clone(),
         label: read.label_column.clone(),
         id: read.id_column.clone(),
-        ..Columns::default()
     }
 }
 

@@ -174,6 +174,20 @@ pub(crate) fn duration(time: Duration) -> String {
     }
 }
 
+/// How a model was fitted, a line for each thing that there is to say.
+pub(crate) fn fit_lines(fit: &Value) -> String {
+    let things = fit.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+    things.map(|(name, value)| format!("{:<16} {}\n", name.replace('_', " "), plain(value))).collect()
+}
+
+/// A text without its quotes, another value as JSON.
+pub(crate) fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -29,6 +29,7 @@ mod pages;
 mod progress;
 mod record;
 mod schedule;
+mod steps;
 mod topographic;
 mod training;
 mod words;

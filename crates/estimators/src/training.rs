@@ -3,21 +3,18 @@
 use std::{borrow::Borrow, fmt};
 
 use countgrid_em::{Best, End, Iterations, Outcome, Progress as EmProgress, Restart, Restarts, StepwiseFit};
-use countgrid_io::ModelFile;
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},
 };
 
-use crate::{
-    DataDigest, Estimator, EstimatorError, FitSummary, InitialPhase, MiniBatchPass, Phase, Progress, Train,
-};
+use crate::{DataDigest, Estimator, EstimatorError, InitialPhase, MiniBatchPass, Phase, Progress};
 
 /// A training by expectation maximisation: every stage of a [`crate::Schedule`] from every random start, of which the one
 /// with the lowest objective is kept.
 ///
 /// The data are borrowed (`&Data`) or owned in any way (`Rc<Data>`). Between two steps it can be drawn, stopped, or
-/// written to a [checkpoint](Train::checkpoint), from which [`Training::resume`] goes on to the same bits.
+/// written to a [checkpoint](crate::Train::checkpoint), from which [`Training::resume`] goes on to the same bits.
 pub struct Training<E: Estimator, D> {
     pub(crate) plan: E,
     pub(crate) data: D,
@@ -134,7 +131,7 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
     }
 
     /// One step, or to the end with as few as there can be if the training is to stop.
-    fn advance(&mut self) -> Result<(), EstimatorError> {
+    pub(crate) fn advance(&mut self) -> Result<(), EstimatorError> {
         let Some(mut run) = self.run.take().or_else(|| self.next_run()) else {
             self.done = true;
             return Ok(());
@@ -233,7 +230,7 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
     }
 
     /// Ends a run with the outcome of its last stage.
-    fn end_run(&mut self, run: Run<E>, outcome: &Outcome) {
+    pub(crate) fn end_run(&mut self, run: Run<E>, outcome: &Outcome) {
         if self.restarts.keep(outcome)
             && let State::At(fitting) = run.state
         {
@@ -266,7 +263,7 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
 
 impl<E: Estimator> Fitting<E> {
     /// The outcome of a stage that is stopped here, if it is known.
-    fn outcome(&self) -> Option<Outcome> {
+    pub(crate) fn outcome(&self) -> Option<Outcome> {
         let Fit::Iterations(iterations) = &self.phase else { return None };
         let mut outcome = Outcome::new(&iterations.last()?, End::Stopped);
         outcome.iterations += self.updates;
@@ -282,59 +279,5 @@ impl<E: Estimator> Run<E> {
             self.stage += 1;
         }
         self
-    }
-}
-
-impl<E: Estimator, D: Borrow<E::Data>> Train for Training<E, D> {
-    type Fitted = E::Fitted;
-
-    fn step(&mut self) -> Result<Progress, EstimatorError> {
-        if self.failed {
-            return Err(EstimatorError::Failed);
-        }
-        if !self.done
-            && let Err(error) = self.advance()
-        {
-            self.failed = true;
-            return Err(error);
-        }
-        self.last.clone().ok_or(EstimatorError::Failed)
-    }
-
-    fn is_done(&self) -> bool {
-        self.done
-    }
-
-    fn stop(&mut self) {
-        self.stopping = true;
-        let Some(run) = self.run.take() else {
-            self.done |= self.best.is_some();
-            return;
-        };
-        // A model of the full size whose objective is known is as it should be.
-        let outcome = match &run.state {
-            State::At(fitting) if run.stage + 1 >= self.plan.schedule().stages.len() => fitting.outcome(),
-            _ => None,
-        };
-        match outcome {
-            Some(outcome) => self.end_run(run, &outcome),
-            None => self.run = Some(run),
-        }
-    }
-
-    fn finish(mut self) -> Result<E::Fitted, EstimatorError> {
-        self.stop();
-        while !self.done {
-            self.step()?;
-        }
-        let (Some(learner), Some(best)) = (self.best, self.restarts.best()) else {
-            return Err(EstimatorError::Failed);
-        };
-        let summary = FitSummary::new(&best, self.plan.tokens());
-        self.plan.finish(learner, summary)
-    }
-
-    fn checkpoint(&self) -> Result<ModelFile, EstimatorError> {
-        crate::checkpoint::write(self)
     }
 }

@@ -148,7 +148,7 @@ impl<T: Scalar> Run<'_, T> {
         let mut models = Vec::with_capacity(*classes);
         for class in 0..*classes {
             let own = self.fold.class_part(class)?;
-            if own.len() > 0 {
+            if !own.is_empty() {
                 models.push((own.len() as f64, self.fit(&own)?));
             }
         }

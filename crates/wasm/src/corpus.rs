@@ -27,7 +27,7 @@ pub struct Corpus {
 #[derive(Debug)]
 enum Source {
     Rows(Blocks<f32>),
-    Texts(countgrid_corpus::Corpus<f32>, WordOptions),
+    Texts(Box<countgrid_corpus::Corpus<f32>>, WordOptions),
 }
 
 impl Borrow<Blocks<f32>> for Corpus {
@@ -80,7 +80,7 @@ impl Corpus {
     }
 
     pub(crate) fn from_texts(corpus: countgrid_corpus::Corpus<f32>, words: WordOptions) -> Self {
-        Self { totals: BagTotals::from(&corpus), source: Rc::new(Source::Texts(corpus, words)) }
+        Self { totals: BagTotals::from(&corpus), source: Rc::new(Source::Texts(Box::new(corpus), words)) }
     }
 
     /// The documents and their words, if it was made from texts.

@@ -42,7 +42,9 @@ impl CountingGrid {
         window: &[usize],
     ) -> Result<Self, Error> {
         let layout = GridLayout::choose(Some(extents), Some(window), 0)?;
-        let features = usize::try_from(pi.len() as u128 / layout.cells()).unwrap_or(0);
+        // Sides of no cells are refused with the shape.
+        let features = (pi.len() as u128).checked_div(layout.cells()).unwrap_or(0);
+        let features = usize::try_from(features).unwrap_or(0);
         let shape = layout.shape(features.max(1))?;
         let table = |name: &'static str, expected: usize, found: &[f32]| match found.len() {
             found if found == expected => Ok(()),

@@ -2,12 +2,17 @@
 
 use std::io::{self, Write};
 
-use countgrid_corpus::{Corpus, CorpusOptions, DocumentInfo};
-use countgrid_estimators::{AnyModel, FittedGrid, GridPlacement, ModelInfo, Stored};
-use countgrid_io::{check_writable, write_atomically};
+use countgrid_corpus::{Corpus, DocumentInfo};
+use countgrid_estimators::{AnyModel, FittedGrid, GridPlacement, Stored};
+use countgrid_io::check_writable;
 
 use super::{harmonium, topographic};
-use crate::{args::EmbedArgs, collection::Input, failure::Failure, model_file::load};
+use crate::{
+    args::EmbedArgs,
+    failure::Failure,
+    model_file::load,
+    placement::{documents, finish},
+};
 
 pub(crate) fn run(args: &EmbedArgs) -> Result<(), Failure> {
     if let Some(output) = &args.output {
@@ -34,37 +39,6 @@ pub(crate) fn run(args: &EmbedArgs) -> Result<(), Failure> {
             "name a model that `countgrid map` or `countgrid fit` has written",
         )),
     }
-}
-
-/// The documents to place, over the words of a model.
-pub(crate) fn documents<T: Stored>(args: &EmbedArgs, info: &ModelInfo) -> Result<Corpus<T>, Failure> {
-    let outputs: Vec<_> = args.output.iter().map(std::path::PathBuf::as_path).collect();
-    let input = Input::new(Some(&args.path), &args.read, &outputs);
-    let options = CorpusOptions { scaling: info.scaling, ..input.options };
-    Ok(Corpus::count(&args.path, &info.vocabulary, &info.text, &options)?)
-}
-
-/// Writes the table, and reports how much of the documents is known.
-pub(crate) fn finish<T>(
-    args: &EmbedArgs,
-    corpus: &Corpus<T>,
-    known: f64,
-    table: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), Failure> {
-    match &args.output {
-        Some(output) => write_atomically(output, table)?,
-        None => table(&mut io::BufWriter::new(io::stdout().lock())).map_err(Failure::output)?,
-    }
-    if !args.quiet {
-        let tokens = corpus.documents.iter().fold(0.0, |tokens, document| tokens + document.tokens);
-        let share = if tokens > 0.0 { 100.0 * known / tokens } else { 0.0 };
-        eprintln!(
-            "placed    {} of {} documents; {share:.1} % of their tokens are in the vocabulary",
-            corpus.nonempty,
-            corpus.documents.len()
-        );
-    }
-    Ok(())
 }
 
 fn embed<T: Stored>(args: &EmbedArgs, grid: &FittedGrid<T>) -> Result<(), Failure> {

@@ -107,7 +107,7 @@ pub(crate) fn fit<T: Stored>(
             group_digits(corpus.labels.names.len())
         ));
     }
-    grid.describe(&title.unwrap_or(&corpus.name).to_owned(), corpus, words)?;
+    grid.describe(title.unwrap_or(&corpus.name), corpus, words)?;
     Ok(grid)
 }
 

@@ -15,16 +15,13 @@ use countgrid_io::{check_writable, save, write_atomically};
 use countgrid_map::group_digits;
 use serde_json::json;
 
-use super::{
-    embed::{documents, finish},
-    info::fit_lines,
-};
 use crate::{
     args::{EmbedArgs, FeatureArgs, FitArgs, InfoArgs, Precision},
     collection::{Input, scaling, word_options},
     failure::Failure,
     interrupt::Interrupt,
-    report::Report,
+    placement::{documents, finish},
+    report::{Report, fit_lines},
     threads,
     training::{self, Checkpoints},
 };

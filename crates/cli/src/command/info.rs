@@ -7,7 +7,12 @@ use countgrid_map::group_digits;
 use serde_json::{Value, json};
 
 use super::{harmonium, topographic};
-use crate::{args::InfoArgs, failure::Failure, model_file::load};
+use crate::{
+    args::InfoArgs,
+    failure::Failure,
+    model_file::load,
+    report::{fit_lines, plain},
+};
 
 /// Places of the overview, at most.
 const PLACES: usize = 16;
@@ -45,20 +50,6 @@ fn show(args: &InfoArgs, about: &Value) -> Result<(), Failure> {
     }
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::output)
-}
-
-/// How a model was fitted, a line for each thing that there is to say.
-pub(crate) fn fit_lines(fit: &Value) -> String {
-    let things = fit.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
-    things.map(|(name, value)| format!("{:<16} {}\n", name.replace('_', " "), plain(value))).collect()
-}
-
-/// A text without its quotes, another value as JSON.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        value => value.to_string(),
-    }
 }
 
 fn info<T: Stored>(args: &InfoArgs, grid: &FittedGrid<T>) -> Result<(), Failure> {

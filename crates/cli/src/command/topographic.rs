@@ -13,12 +13,13 @@ use countgrid_map::{Document, MAX_DOCUMENTS, PointMap, group_digits, pictures::S
 use countgrid_math::Real;
 use serde_json::json;
 
-use super::{embed::documents, map::Files};
 use crate::{
     args::{EmbedArgs, MapArgs, Place},
     collection::{Input, sample, scaling, word_options},
     failure::{BUG, Failure},
+    files::Files,
     interrupt::Interrupt,
+    placement::{documents, finish},
     report::Report,
     training::{self, Checkpoints},
 };
@@ -275,7 +276,7 @@ pub(crate) fn embed<T: Stored>(args: &EmbedArgs, map: &FittedTopographic<T>) -> 
     let corpus = documents::<T>(args, &map.info)?;
     let places = map.place(&corpus.bags)?;
     let known = places.iter().fold(0.0, |known, place| known + place.tokens);
-    super::embed::finish(args, &corpus, known, |out| write(out, &corpus, &places))
+    finish(args, &corpus, known, |out| write(out, &corpus, &places))
 }
 
 /// `countgrid info`: what a map is.

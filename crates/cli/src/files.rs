@@ -1,0 +1,100 @@
+//! The files of a map, written all or none.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use countgrid_io::{ModelFile, check_writable, save, write_atomically};
+use countgrid_map::MAX_LAYERS;
+
+use crate::failure::Failure;
+
+/// What is written: a page, or one of each layer, and a model; of topographic maps also a table and two pictures.
+pub(crate) struct Files {
+    folder: PathBuf,
+    pub(crate) page: PathBuf,
+    layers: Vec<PathBuf>, // pages of layers, also of those that there are not
+    used: usize,          // how many layers there are
+    pub(crate) model: PathBuf,
+    pub(crate) points: PathBuf,
+    pub(crate) svg: PathBuf,
+    pub(crate) png: PathBuf,
+}
+
+impl Files {
+    /// The files in a folder that is there, or that can be made.
+    pub(crate) fn in_folder(folder: &Path, topographic: bool, used: usize) -> Result<Self, Failure> {
+        // `./map.html` is nothing but longer.
+        let file = |name: &str| if folder == Path::new(".") { name.into() } else { folder.join(name) };
+        let [page, model, points, svg, png] =
+            ["map.html", "model.safetensors", "points.csv", "map.svg", "map.png"].map(file);
+        let layers = (1..=MAX_LAYERS).map(|layer| file(&format!("map-{layer}.html"))).collect();
+        let files = Self { folder: folder.to_owned(), page, layers, used, model, points, svg, png };
+        if folder.exists() {
+            let written = if topographic {
+                files.topographic_paths()
+            } else {
+                [files.pages(), vec![&files.model]].concat()
+            };
+            written.into_iter().try_for_each(check_writable)?;
+        } else {
+            check_writable(folder)?; // as a name, which is as good as a folder's
+        }
+        Ok(files)
+    }
+
+    /// All that a map may have written.
+    pub(crate) fn all(&self) -> Vec<&Path> {
+        self.topographic_paths().into_iter().chain(self.layers.iter().map(PathBuf::as_path)).collect()
+    }
+
+    pub(crate) fn topographic_paths(&self) -> Vec<&Path> {
+        let Self { page, model, points, svg, png, .. } = self;
+        [page, model, points, svg, png].map(PathBuf::as_path).to_vec()
+    }
+
+    /// The page of a grid, or those of its layers.
+    pub(crate) fn pages(&self) -> Vec<&Path> {
+        match self.used {
+            1 => vec![&self.page],
+            used => self.layers.iter().take(used).map(PathBuf::as_path).collect(),
+        }
+    }
+
+    /// All or none: a file gets its name once those after it, and last the model, have been written.
+    pub(crate) fn write(&self, rendered: &[(&Path, Vec<u8>)], model: &ModelFile) -> Result<(), Failure> {
+        let made = !self.folder.exists();
+        if made {
+            fs::create_dir(&self.folder).map_err(|error| {
+                Failure::new(
+                    format_args!("{}: {error}", self.folder.display()),
+                    "name another folder (--output)",
+                )
+            })?;
+        }
+        let written = self.write_all(rendered, model);
+        if written.is_err() && made {
+            let _not_empty = fs::remove_dir(&self.folder);
+        }
+        written
+    }
+
+    fn write_all(&self, rendered: &[(&Path, Vec<u8>)], model: &ModelFile) -> Result<(), Failure> {
+        let Some(((path, bytes), others)) = rendered.split_first() else {
+            return Ok(save(&self.model, model)?);
+        };
+        let mut refused = None;
+        let written = write_atomically(path, |out| {
+            out.write_all(bytes)?;
+            self.write_all(others, model).map_err(|failure| {
+                refused = Some(failure);
+                io::Error::other("another file was not written")
+            })
+        });
+        match refused {
+            Some(refused) => Err(refused),
+            None => Ok(written?),
+        }
+    }
+}

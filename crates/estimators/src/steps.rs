@@ -1,0 +1,61 @@
+//! A training by expectation maximisation as [`Train`] has it: stepped, stopped, finished, written down.
+
+use std::borrow::Borrow;
+
+use countgrid_io::ModelFile;
+
+use crate::{Estimator, EstimatorError, FitSummary, Progress, Train, Training, training::State};
+
+impl<E: Estimator, D: Borrow<E::Data>> Train for Training<E, D> {
+    type Fitted = E::Fitted;
+
+    fn step(&mut self) -> Result<Progress, EstimatorError> {
+        if self.failed {
+            return Err(EstimatorError::Failed);
+        }
+        if !self.done
+            && let Err(error) = self.advance()
+        {
+            self.failed = true;
+            return Err(error);
+        }
+        self.last.clone().ok_or(EstimatorError::Failed)
+    }
+
+    fn is_done(&self) -> bool {
+        self.done
+    }
+
+    fn stop(&mut self) {
+        self.stopping = true;
+        let Some(run) = self.run.take() else {
+            self.done |= self.best.is_some();
+            return;
+        };
+        // A model of the full size whose objective is known is as it should be.
+        let outcome = match &run.state {
+            State::At(fitting) if run.stage + 1 >= self.plan.schedule().stages.len() => fitting.outcome(),
+            _ => None,
+        };
+        match outcome {
+            Some(outcome) => self.end_run(run, &outcome),
+            None => self.run = Some(run),
+        }
+    }
+
+    fn finish(mut self) -> Result<E::Fitted, EstimatorError> {
+        self.stop();
+        while !self.done {
+            self.step()?;
+        }
+        let (Some(learner), Some(best)) = (self.best, self.restarts.best()) else {
+            return Err(EstimatorError::Failed);
+        };
+        let summary = FitSummary::new(&best, self.plan.tokens());
+        self.plan.finish(learner, summary)
+    }
+
+    fn checkpoint(&self) -> Result<ModelFile, EstimatorError> {
+        crate::checkpoint::write(self)
+    }
+}
