@@ -1,13 +1,14 @@
 //! Expectation maximisation over any model: tables, fitting, free energy.
 //!
-//! Three contracts, and what can be written once against them. Nothing allocates.
+//! Three contracts, and what can be written once against them.
 //!
 //! - **Tables**: a model or a statistics object is a layout and one flat buffer. [`Tables`], [`TablesMut`]; look
 //!   up, clear, scale, merge, copy with [`TablesExt`], [`TablesMutExt`]; [`TableBuffer`] is tables and nothing
 //!   else.
 //! - **Fitting**: [`Fit`] is an E-step that adds statistics and an M-step that reads them. [`EmPlan::fit`] is the
 //!   loop, with [annealing](EmPlan::fit_annealed) and seeded [`Restarts`], and [`Iterations`] the same one step at a
-//!   time; mini-batch by mini-batch there are [`StepwisePlan::fit`], [`StepwiseFit`] and [`Stepwise`].
+//!   time; mini-batch by mini-batch there are [`StepwisePlan::fit`], [`StepwiseFit`] and [`Stepwise`]. [`parallel`] shares
+//!   work on tables among threads.
 //! - **Free energy**: [`FreeEnergy`], the named terms of a datum; beside it [`ExpectedCounts`], from which gradients are.
 //!
 //! ```
@@ -40,21 +41,55 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
-//! Features: `std` implies `alloc`; both are passed on to the crates below and change nothing here.
+//! # Many blocks, many machines
+//!
+//! With the feature `alloc`, statistics of blocks of bags ([`BLOCK_BAGS`]) are added up in one fixed binary tree:
+//! [`expectation_by_blocks`] and [`BlockExpectation`] for blocks that are read one after the other, [`ByBlocks`] for the loops
+//! above, [`Reduction`], [`PartialSum`] and [`merge_parts`] where some were computed elsewhere. The sums of a collection
+//! then do not depend on who computed which.
+//!
+//! # Features
+//!
+//! * `std` (default): implies `alloc`, and is passed on to the crates below.
+//! * `alloc`: the reduction over blocks, which owns statistics. Nothing else allocates.
+//! * `rayon`: [`parallel`] uses all threads of the pool that it is called in, and there is
+//!   `expectation_of_blocks_in_parallel`. No result depends on it.
 //!
 //! On a Cortex-M4F: code and stack of the main operations are in `docs/microcontroller.md` of the repository.
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+#[cfg(feature = "rayon")]
+extern crate std;
+
+#[cfg(feature = "alloc")]
+mod blocks;
 mod buffer;
+#[cfg(feature = "alloc")]
+mod by_blocks;
 mod contracts;
 mod fit;
 mod iterations;
 mod options;
+pub mod parallel;
+#[cfg(feature = "rayon")]
+mod parallel_blocks;
+#[cfg(feature = "alloc")]
+mod reduction;
 mod restarts;
 mod stepwise;
 mod tables;
 
+#[cfg(feature = "rayon")]
+pub use crate::parallel_blocks::expectation_of_blocks_in_parallel;
+#[cfg(feature = "alloc")]
+pub use crate::{
+    blocks::{BlockError, BlockExpectation, BlockStatistics, expectation_by_blocks},
+    by_blocks::ByBlocks,
+    reduction::{BLOCK_BAGS, PartialSum, Reduction, ReductionError, merge_parts},
+};
 pub use crate::{
     buffer::TableBuffer,
     contracts::{Anneal, Distributions, ExpectedCounts, Fit, FreeEnergy, Learn, Table, Tables, TablesMut},

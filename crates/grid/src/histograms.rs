@@ -1,7 +1,10 @@
 use core::marker::PhantomData;
 
 use countgrid_counts::Bags;
-use countgrid_em::{Table, Tables};
+use countgrid_em::{
+    Table, Tables,
+    parallel::{Rows, SharedRows, Split, for_each, in_pool, threads},
+};
 use countgrid_math::{Kernel, Level, Real, dispatch, prefetch};
 use countgrid_prefix::Direction;
 
@@ -10,7 +13,6 @@ use crate::{
     error::{long_enough, same_length},
     estep::{Chunk, Source, SparsityEstimate, Tempering, peak},
     mstep::{Deferred, sum_windows},
-    parallel::{Rows, Split, each, in_pool, threads},
     tiles::Tiles,
 };
 
@@ -354,7 +356,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D>
     /// Computes the table of a grid of the same shape. Slices have the lengths that the callers checked.
     pub(crate) fn refresh<G: AsRef<[T]>>(&mut self, grid: &Grid<T, G, D>, scratch: &mut [T]) {
         let (pi, prior) = grid.tables();
-        self.recompute(prior, (pi, self.shape.cells()), |(plane, _)| plane, scratch);
+        self.recompute(prior, SharedRows::new(pi, self.shape.cells()), |plane| plane.elements, scratch);
     }
 
     /// Finishes a pass of the M-step on `pi` and computes the table of what comes out.
@@ -391,21 +393,21 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D>
                 Rows::new(&mut *packed, T::LANES * rows * T::LANES),
                 Rows::new(&mut *bounds, rows * T::LANES),
             );
-            each(tiles.count().div_ceil(T::LANES), parts, |part, (packed, bounds)| {
+            for_each(tiles.count().div_ceil(T::LANES), parts, |part, (packed, bounds)| {
                 let first = part * T::LANES;
                 tiles.visit(first..tiles.count().min(first + T::LANES), |tile, at| {
                     let start = (tile - first) * rows * T::LANES + row * T::LANES;
                     for next in 0..count {
-                        prefetch(packed.table, start + (rows + next) * T::LANES); // where the next tile's rows go
+                        prefetch(packed.elements, start + (rows + next) * T::LANES); // where the next tile's rows go
                     }
-                    let packed = packed.table.get_mut(start..start + count * T::LANES).unwrap_or_default();
+                    let packed = packed.elements.get_mut(start..start + count * T::LANES).unwrap_or_default();
                     for (packed, plane) in packed.chunks_exact_mut(T::LANES).zip(logs.chunks(stride)) {
                         if !at.is_full() {
                             packed.fill(padding); // without a cell, and so without anything that overwrites it
                         }
                         at.gather(plane, packed);
                     }
-                    if let Some(bounds) = bounds.table.get_mut(row * T::LANES + tile - first..) {
+                    if let Some(bounds) = bounds.elements.get_mut(row * T::LANES + tile - first..) {
                         dispatch(Peaks { packed, bounds: bounds.iter_mut().step_by(T::LANES) });
                     }
                 });
@@ -422,11 +424,11 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D>
                 let (these, rest) = planes.split(count);
                 planes = rest;
                 let rows = (Rows::new(&mut *scratch, size), Rows::new(references, 1));
-                each(count, (these, rows), |_, (mut pi, (scratch, reference))| {
-                    let (h, window) = scratch.table.split_at_mut(cells);
+                for_each(count, (these, rows), |_, (mut pi, (scratch, reference))| {
+                    let (h, window) = scratch.elements.split_at_mut(cells);
                     sum_windows(shape.windows(), Direction::Forward, plane(&mut pi), h, window);
                     let volume = T::from_f64(shape.windows().volume() as f64);
-                    reference.table.fill(dispatch(LogShares { h, volume }));
+                    reference.elements.fill(dispatch(LogShares { h, volume }));
                 });
                 pack(1 + first, count, scratch, size, T::zero());
             }

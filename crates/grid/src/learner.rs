@@ -1,5 +1,8 @@
 use countgrid_counts::Bags;
-use countgrid_em::{Anneal, Fit, Learn};
+use countgrid_em::{
+    Anneal, Fit, Learn,
+    parallel::{Rows, in_pool},
+};
 use countgrid_math::{Kernel, Level, Real, dispatch, sum, sum_ln_floored};
 
 use crate::{
@@ -7,7 +10,6 @@ use crate::{
     error::{long_enough, same_length},
     estep::{Chunk, Tempering},
     mstep::{Deferred, Planes, pass},
-    parallel::{Rows, in_pool},
 };
 
 /// A counting grid that is being fitted: parameters, the packed logarithms that follow from them, and what an

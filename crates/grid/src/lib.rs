@@ -79,7 +79,6 @@ mod labels;
 mod learner;
 mod mstep;
 mod options;
-mod parallel;
 mod quantised;
 mod recipe;
 mod shape;

@@ -3,15 +3,12 @@
 //! `pi / V · S'(F / h)` with `h = S pi / V` is `pi · S'(F / S pi)`: the volume cancels. Column sums are
 //! collected on the way and divided out in a second sweep, the one that computes the table of the next E-step.
 
+use countgrid_em::parallel::{Rows, Split, for_each, part_count};
 use countgrid_math::{Kernel, Level, Real, dispatch, prefetch};
 use countgrid_prefix::{Direction, axes, sums_along};
 use countgrid_torus::Windows;
 
-use crate::{
-    Shape, UpdateRule,
-    parallel::{Rows, Split, each, shares},
-    tiles::Tiles,
-};
+use crate::{Shape, UpdateRule, tiles::Tiles};
 
 /// Column sums are collected in blocks of so many features, so that an entry of a sum over `Z` features meets
 /// at most `BLOCK + Z / BLOCK` roundings and not `Z`; and runs of blocks are what threads share out.
@@ -174,7 +171,7 @@ pub(crate) fn pass<T: Real, const D: usize>(
     let (column, rest) = scratch.split_at_mut(cells);
     column.fill(T::zero());
     // A share of scratch is for a run of blocks: a column sum for each, and planes, which then stay in cache.
-    let shares = shares();
+    let shares = part_count();
     let planes = (rest.len() / shares).saturating_sub(planes_len(shape, 0)) / cells.max(1);
     let run = if shares > 1 { shape.features().div_ceil(BLOCK * shares).min(planes / 2).max(1) } else { 1 };
     let group = planes.saturating_sub(run).clamp(1, GROUP);
@@ -183,11 +180,11 @@ pub(crate) fn pass<T: Real, const D: usize>(
     for (round, pi) in pi.chunks_mut(workers * run * BLOCK * cells).enumerate() {
         let blocks = pi.len().div_ceil(BLOCK * cells);
         let parts = (Rows::new(pi, run * BLOCK * cells), Rows::new(&mut *rest, size));
-        each(blocks.div_ceil(run), parts, |part, (pi, scratch)| {
+        for_each(blocks.div_ceil(run), parts, |part, (pi, scratch)| {
             let first = (round * workers + part) * run * BLOCK;
-            let (partials, scratch) = scratch.table.split_at_mut(run * cells);
+            let (partials, scratch) = scratch.elements.split_at_mut(run * cells);
             let mut planes = Planes::new(shape, scratch);
-            let blocks = pi.table.chunks_mut(BLOCK * cells).zip(partials.chunks_exact_mut(cells));
+            let blocks = pi.elements.chunks_mut(BLOCK * cells).zip(partials.chunks_exact_mut(cells));
             for ((pi, partial), first) in blocks.zip((first..).step_by(BLOCK)) {
                 partial.fill(T::zero());
                 for (pi, first) in pi.chunks_mut(group * cells).zip((first..).step_by(group)) {
@@ -233,10 +230,10 @@ impl<T: Real> Split for Deferred<'_, T> {
 impl<T: Real> Deferred<'_, T> {
     /// Divides.
     pub(crate) fn divide(&mut self) -> &[T] {
-        for pi in self.pi.table.chunks_exact_mut(self.column.len().max(1)) {
+        for pi in self.pi.elements.chunks_exact_mut(self.column.len().max(1)) {
             dispatch(Divide { pi, column: self.column });
         }
-        self.pi.table
+        self.pi.elements
     }
 }
 

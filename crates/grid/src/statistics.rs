@@ -1,13 +1,15 @@
 use core::marker::PhantomData;
 
-use countgrid_em::{Table, Tables, TablesMut};
+use countgrid_em::{
+    Table, Tables, TablesMut,
+    parallel::{Rows, for_each},
+};
 use countgrid_math::Real;
 
 use crate::{
     GridError, Shape,
     error::{long_enough, same_length},
     estep::SparsityEstimate,
-    parallel::{Rows, each},
     tiles::Tiles,
 };
 
@@ -58,7 +60,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Statistics<T, S, D> {
     pub fn clear(&mut self) {
         let (sums, size) = (self.sums.as_mut(), T::LANES * (self.shape.features() + 1));
         // One more part than tiles, for the totals.
-        each(self.tiles.count() + 1, Rows::new(sums, size), |_, part| part.table.fill(T::zero()));
+        for_each(self.tiles.count() + 1, Rows::new(sums, size), |_, part| part.elements.fill(T::zero()));
     }
 
     /// The shape of the grid that these statistics serve.

@@ -87,7 +87,7 @@ mod sealed {
 }
 
 /// What a map can be fitted to: [`Bags`] (in [`Documents`]) or [`Reals`].
-pub trait Source<T: Real>: sealed::Sealed {
+pub trait Source<T: Real>: sealed::Sealed + Sync {
     /// Whether values may be negative.
     const SIGNED: bool;
 

@@ -77,6 +77,11 @@ impl<T: Real, S: AsRef<[T]>> Emissions<T, S> {
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
+    /// The same tables, borrowed.
+    pub(crate) fn view(&self) -> Emissions<T, &[T]> {
+        let Self { shape, layout, storage, .. } = self;
+        Emissions { shape: *shape, layout: *layout, storage: storage.as_ref(), scalar: PhantomData }
+    }
     pub(crate) fn part(&self, name: &str) -> &[T] {
         self.table(name).unwrap_or_default()
     }

@@ -24,19 +24,24 @@ impl<'a, T: Real> Cells<'a, T> {
         scratch: &'a mut [T],
     ) -> Self {
         let shape = map.shape();
-        let points = shape.points();
         let latent = shape.emission_model() == EmissionModel::Zip(Inflation::Latent);
-        let etas: &[T] = if latent {
-            map.part("inflation")
-        } else {
+        if !latent {
             let etas = scratch.get_mut(..shape.features()).unwrap_or_default();
             let gammas = map.part("inflation").chunks_exact(shape.covariates());
             for (eta, gamma) in etas.iter_mut().zip(gammas) {
                 let row = map.part("profiles").iter().skip(profile).step_by(shape.profiles());
                 *eta = gamma.iter().zip(row).fold(T::zero(), |eta, (&gamma, &g)| eta + gamma * g);
             }
-            etas
-        };
+        }
+        Self::known(map, exposure, scratch)
+    }
+
+    /// Those of a document that [`Cells::new`] has seen, from the scratch that it left.
+    pub(crate) fn known<S: AsRef<[T]>>(map: &'a Emissions<T, S>, exposure: T, scratch: &'a [T]) -> Self {
+        let shape = map.shape();
+        let points = shape.points();
+        let latent = shape.emission_model() == EmissionModel::Zip(Inflation::Latent);
+        let etas = if latent { map.part("inflation") } else { scratch };
         Self { ln_rates: map.part("slope"), rates: map.part("step"), etas, exposure, points, latent }
     }
 
@@ -80,23 +85,29 @@ pub(crate) fn add_zeros<T: Real>(
     }
 }
 
-/// Adds one document, at responsibilities `r` `[point]`, to `effective` `B` `[feature][point]` and to `inflated`:
-/// `C` `[feature][profile]`, or `[feature][point]` in the latent variant. `terms` `[point]` is scratch.
+/// Rows of the tables of [`crate::Statistics`] from one feature on.
+pub(crate) struct Features<'a, T> {
+    pub(crate) first: usize,
+    pub(crate) counts: &'a mut [T],   // [feature][point]
+    pub(crate) present: &'a mut [T],  // [feature][point]
+    pub(crate) inflated: &'a mut [T], // [feature][profile or point]
+    pub(crate) terms: &'a mut [T],    // [point], scratch
+}
+
+/// Adds one document, at responsibilities `r` `[point]`, to `B` in `present` and to `C` in `inflated`, which is by profile,
+/// or by point in the latent variant.
 pub(crate) fn add_statistics<T: Real>(
     cells: &Cells<'_, T>,
     values: impl Iterator<Item = (usize, T)>,
     r: &[T],
-    terms: &mut [T],
-    profile: usize,
-    effective: &mut [T],
-    inflated: &mut [T],
+    (profile, trials): (usize, usize), // of how many, or points
+    features: Features<'_, T>,
 ) {
-    let mut values = values.peekable();
+    let Features { first, present: effective, inflated, terms, .. } = features;
+    let mut values = values.skip_while(|&(feature, _)| feature < first).peekable();
     let (points, exposure) = (cells.points, cells.exposure);
-    let features = cells.rates.len() / points;
-    let trials = inflated.len() / features.max(1);
     let rows = effective.chunks_exact_mut(points).zip(inflated.chunks_exact_mut(trials.max(1)));
-    for (j, (effective, inflated)) in rows.enumerate() {
+    for (j, (effective, inflated)) in (first..).zip(rows) {
         if values.next_if(|&(feature, _)| feature == j).is_some() {
             let _ = axpy(exposure, r, effective);
             continue;
@@ -107,7 +118,7 @@ pub(crate) fn add_statistics<T: Real>(
             exposure,
             r,
             effective,
-            terms,
+            terms: &mut *terms,
         });
         if cells.latent {
             inflated.iter_mut().zip(&*terms).for_each(|(sum, &term)| *sum += term);

@@ -1,12 +1,8 @@
 use countgrid_counts::Bags;
 use countgrid_em::{Anneal, Fit, Learn};
-use countgrid_math::{Real, axpy, scale, softmax};
+use countgrid_math::Real;
 
-use crate::{
-    Documents, Emissions, Gtm, GtmError, Reals, Shape, Source, Statistics,
-    general::{Cells, add_statistics},
-    mstep,
-};
+use crate::{Documents, Emissions, Gtm, GtmError, Reals, Shape, Source, Statistics, estep::EStep, mstep};
 
 /// What an M-step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,56 +107,8 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, W: AsMut<[f64]>> Learner<T, S, W> {
     ) -> Result<f64, GtmError> {
         self.same_shape(statistics.shape())?;
         self.emissions.check_width(documents)?;
-        let mut free_energy = 0.0;
-        for n in 0..documents.documents() {
-            free_energy += self.add(documents, n, statistics)?;
-        }
-        Ok(free_energy)
-    }
-
-    /// Computes the posterior of one document and adds its statistics; returns its free energy.
-    fn add<D: Source<T>>(
-        &self,
-        documents: &D,
-        n: usize,
-        statistics: &mut Statistics<T, S, W>,
-    ) -> Result<f64, GtmError> {
-        let shape = *self.map.shape();
-        let points = shape.points();
-        let (sums, _) = statistics.parts();
-        let (r, scratch) = sums.scratch.split_at_mut(points);
-        let (terms, scratch) = scratch.split_at_mut(points);
-        let base = self.emissions.scores(documents, n, r, scratch)?;
-        scale(self.beta, r);
-        let evidence = softmax(r).to_f64();
-        let squares = documents.values(n).fold(T::zero(), |sum, (_, t)| sum + t * t);
-        if !(evidence.is_finite() && base.is_finite() && squares.is_finite()) {
-            return Err(GtmError::Overflow { document: n });
-        }
-        let exposure = self.emissions.exposure(documents, n)?;
-        let _ = axpy(T::one(), r, sums.documents);
-        let _ = axpy(exposure, r, sums.exposure);
-        for (j, t) in documents.values(n) {
-            if let Some(row) = sums.counts.chunks_exact_mut(points).nth(j) {
-                let _ = axpy(t, r, row);
-            }
-            if !shape.is_general()
-                && let Some(row) = sums.present.chunks_exact_mut(points).nth(j)
-            {
-                let _ = axpy(T::one(), r, row);
-            }
-        }
-        if shape.is_general() {
-            let profile = self.emissions.profile(documents, n)?;
-            let cells = Cells::new(&self.emissions, exposure, profile, scratch);
-            add_statistics(&cells, documents.values(n), r, terms, profile, sums.present, sums.inflated);
-            sums.profiles.get_mut(profile).into_iter().for_each(|count| *count += T::one());
-        }
-        if let [documents, total] = sums.totals {
-            *documents += T::one();
-            *total += squares;
-        }
-        Ok(-evidence / self.beta.to_f64() - base)
+        let emissions = self.emissions.view();
+        EStep { emissions, documents, beta: self.beta }.add_all(statistics.parts().0)
     }
 }
 

@@ -33,6 +33,9 @@
 //!
 //! * `std` (default): the instruction set is chosen at run time. No result depends on it.
 //! * `alloc`: constructors that own their tables, and the start from principal components.
+//! * `rayon`: the E-step on all threads of the pool that it is called in, where the scratch of [`Statistics`] serves more than
+//!   one document. No result depends on it: a document is placed by one thread, and each sum is added up by one thread, in
+//!   the order of documents.
 //!
 //! Without features nothing allocates.
 //!
@@ -55,6 +58,7 @@ mod documents;
 mod emission_model;
 mod emissions;
 mod error;
+mod estep;
 mod general;
 mod learner;
 mod magnification;

@@ -266,7 +266,7 @@ impl Shape {
         let (zip, bernoulli) =
             (self.emission_model.is_zip(), matches!(self.emission_model, EmissionModel::Bernoulli));
         let document = matches!(self.emission_model, EmissionModel::Zip(Inflation::Document));
-        let trials = if document { self.profiles } else { self.points };
+        let trials = self.trials();
         [
             Table::new("counts", Self::some(self.features, !bernoulli), self.points),
             Table::new("present", Self::some(self.features, zip || bernoulli), self.points),
@@ -276,6 +276,12 @@ impl Shape {
             Table::new("profiles", Self::some(1, self.general && document), self.profiles),
             Table::new("totals", 1, 2),
         ]
+    }
+
+    /// Elements of a row of the inflated: profiles, or points.
+    pub(crate) const fn trials(&self) -> usize {
+        let document = matches!(self.emission_model, EmissionModel::Zip(Inflation::Document));
+        if document { self.profiles } else { self.points }
     }
 
     /// Elements of a [`Gtm`](crate::Gtm).
@@ -298,6 +304,11 @@ impl Shape {
     pub const fn scratch_len(&self) -> usize {
         2 * self.points + self.posterior_scratch_len()
     }
+    /// Elements of scratch of an E-step that places `chunk` documents together, for threads to share; no result depends
+    /// on it. `usize::MAX` if they cannot be counted.
+    pub const fn chunk_scratch_len(&self, chunk: usize) -> usize {
+        if chunk < 2 { self.scratch_len() } else { chunk.saturating_mul(self.scratch_len() + RESULTS) }
+    }
     /// `f64`s that an M-step works in.
     pub const fn workspace_len(&self) -> usize {
         let (rows, columns) = (self.rows(), self.widest());
@@ -316,6 +327,9 @@ impl Shape {
         if self.columns > self.covariates { self.columns } else { self.covariates }
     }
 }
+
+/// Numbers that are kept of a document which is placed together with others.
+pub(crate) const RESULTS: usize = 5;
 
 /// Rows of numbers that an M-step keeps.
 pub(crate) const ROWS: usize = 10;

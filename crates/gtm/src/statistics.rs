@@ -40,8 +40,8 @@ pub(crate) struct Sums<'a, T> {
 
 impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, W: AsMut<[f64]>> Statistics<T, S, W> {
     /// Empty statistics in the caller's storage: `sums` of [`Shape::sums_len`] elements, `scratch` of at least
-    /// [`Shape::scratch_len`], `workspace` of at least [`Shape::workspace_len`]: regressions are solved in `f64`,
-    /// for maps of either type.
+    /// [`Shape::scratch_len`], and of [`Shape::chunk_scratch_len`] for threads to share documents, `workspace` of at
+    /// least [`Shape::workspace_len`]: regressions are solved in `f64`, for maps of either type.
     ///
     /// # Errors
     /// [`GtmError::Length`].
@@ -95,9 +95,18 @@ impl<T: Real> Statistics<T, countgrid_math::AlignedVec<T>, countgrid_math::Align
     /// # Errors
     /// [`GtmError::TooLarge`] if the allocator refuses.
     pub fn allocate(shape: Shape) -> Result<Self, GtmError> {
+        Self::with_chunk(shape, 1)
+    }
+
+    /// Empty statistics in memory of their own, with scratch to place `chunk` documents together (a hundred for each
+    /// thread serve well).
+    ///
+    /// # Errors
+    /// [`GtmError::TooLarge`] if the allocator refuses.
+    pub fn with_chunk(shape: Shape, chunk: usize) -> Result<Self, GtmError> {
         use crate::map::allocate;
         let sums = allocate(&shape, shape.sums_len())?;
-        let scratch = allocate(&shape, shape.scratch_len())?;
+        let scratch = allocate(&shape, shape.chunk_scratch_len(chunk))?;
         Self::new(shape, sums, scratch, allocate(&shape, shape.workspace_len())?)
     }
 }

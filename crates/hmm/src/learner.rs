@@ -2,14 +2,14 @@ use core::marker::PhantomData;
 
 use countgrid_counts::{Sequences, Symbol};
 use countgrid_em::{Fit, Learn, Table, Tables, TablesExt, TablesMut, TablesMutExt};
-use countgrid_math::{Real, dispatch, ln};
+use countgrid_math::{Real, ln};
 
 use crate::{
     Hmm, HmmError, Shape,
     error::{long_enough, same_length},
+    estep::EStep,
     hmm::parts,
-    posterior::Counts,
-    recursions::{Smooth, Work},
+    recursions::Packed,
 };
 
 /// Expected counts of a hidden Markov model, in its layout: `start` `[state]`, `trans` `[from][to]` and `emit`
@@ -25,7 +25,7 @@ pub struct Statistics<T, S> {
 
 impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Statistics<T, S> {
     /// Empty statistics in the caller's storage: `sums` of [`Shape::hmm_len`] elements, `scratch` of at least
-    /// [`Shape::scratch_len`] of the longest sequence.
+    /// [`Shape::scratch_len`] of the longest sequence, and of [`Shape::chunk_scratch_len`] for threads to share sequences.
     ///
     /// # Errors
     /// [`HmmError::Length`] also for scratch that does not serve a sequence of one symbol.
@@ -50,8 +50,17 @@ impl<T: Real> Statistics<T, countgrid_math::AlignedVec<T>> {
     /// # Errors
     /// [`HmmError::TooLarge`] if the allocator refuses.
     pub fn allocate(shape: Shape, longest: usize) -> Result<Self, HmmError> {
+        Self::with_chunk(shape, longest, 1)
+    }
+
+    /// Empty statistics in memory of their own, for sequences of up to `longest` symbols, with scratch to look at `chunk` of
+    /// them together (some ten for each thread serve well).
+    ///
+    /// # Errors
+    /// [`HmmError::TooLarge`] if the allocator refuses.
+    pub fn with_chunk(shape: Shape, longest: usize, chunk: usize) -> Result<Self, HmmError> {
         let sums = crate::hmm::allocate(shape.hmm_len())?;
-        let scratch = crate::hmm::allocate(shape.scratch_len::<T>(longest.max(1)))?;
+        let scratch = crate::hmm::allocate(shape.chunk_scratch_len::<T>(longest.max(1), chunk))?;
         Self::new(shape, sums, scratch)
     }
 }
@@ -179,19 +188,10 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, X: Symbol> Fit<Sequences<'_, X>> for L
             return Err(HmmError::ShapeMismatch);
         }
         hmm.same_symbols(sequences.symbols())?;
-        let (sums, scratch) = (statistics.sums.as_mut(), statistics.scratch.as_mut());
-        let parts = hmm.tables();
-        Work::new(&shape, scratch, 0).prepare(shape.states(), parts.1);
-        let mut free_energy = 0.0;
-        for (t, sequence) in sequences.iter().enumerate() {
-            long_enough("scratch", shape.scratch_len::<T>(sequence.len()), scratch.len())?;
-            let mut work = Work::new(&shape, scratch, sequence.len());
-            let x = sequence.entries();
-            let mut visitor = Counts::new(&shape, x, sums);
-            free_energy -= dispatch(Smooth { parts, x, work: &mut work, visitor: &mut visitor })
-                .map_err(|position| HmmError::Impossible { sequence: t, position })?;
-        }
-        Ok(free_energy)
+        let (sums, mut scratch) = (statistics.sums.as_mut(), statistics.scratch.as_mut());
+        let found = scratch.len();
+        let packed = Packed::new(&shape, hmm.tables().1, &mut scratch);
+        EStep { shape, parts: hmm.tables(), packed, sequences: *sequences, found }.add_all(sums, scratch)
     }
 }
 

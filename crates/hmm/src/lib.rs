@@ -45,6 +45,9 @@
 //!
 //! * `std` (default): the instruction set is chosen at run time. No result depends on it.
 //! * `alloc`: constructors that own their tables.
+//! * `rayon`: the E-step of [`Hmm`] on all threads of the pool that it is called in, where the scratch of [`Statistics`]
+//!   serves more than one sequence. No result depends on it: a sequence is worked on by one thread, and each sum is added up by
+//!   one thread, in the order of sequences.
 //!
 //! Without features nothing allocates, and everything runs on a microcontroller.
 #![no_std]
@@ -56,6 +59,7 @@ extern crate alloc;
 mod chain;
 mod check;
 mod error;
+mod estep;
 mod hmm;
 mod learner;
 mod mean_field;

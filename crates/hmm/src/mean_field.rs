@@ -4,7 +4,7 @@ use countgrid_math::{Real, dispatch, ln, softmax};
 use crate::{
     Hmm, HmmError,
     error::{long_enough, same_length},
-    recursions::{Likelihood, Work, emission, product},
+    recursions::{Likelihood, emission, pack, product, take_prefix},
 };
 
 impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
@@ -35,13 +35,16 @@ impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
         long_enough("scratch", shape.scratch_len::<T>(0), scratch.len())?;
         let (states, x) = (shape.states().max(1), sequence.entries());
         let (start, trans, emit) = self.tables();
-        let mut work = Work::new(shape, scratch, 0);
-        work.prepare(states, trans);
-        let Work { packed, beta, gamma, .. } = &mut work;
-        let kernel = Likelihood { parts: self.tables(), x, rows: packed.rows, row: beta, next: gamma };
+        let mut rest = scratch;
+        let (rows, columns) = pack(shape, trans, &mut rest);
+        let mut take = || take_prefix(&mut rest, shape.width::<T>());
+        let (beta, gamma) = (take(), take());
+        beta.fill(T::zero());
+        gamma.fill(T::zero());
+        let kernel = Likelihood { parts: self.tables(), x, rows, row: beta, next: gamma };
         dispatch(kernel).map_err(|position| HmmError::Impossible { sequence: 0, position })?;
 
-        for p in packed.rows.iter_mut().chain(packed.columns.iter_mut()) {
+        for p in rows.iter_mut().chain(columns.iter_mut()) {
             *p = floored_ln(*p); // the padding too, which no state has a part in
         }
         for (q, &x) in q.chunks_exact_mut(states).zip(x) {
@@ -56,8 +59,8 @@ impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
             }
             // Neighbours in padded rows, one after the other, and what they give.
             let neighbours = [
-                (before.rchunks_exact(states).next(), &*packed.rows),
-                (after.chunks_exact(states).next(), &*packed.columns),
+                (before.rchunks_exact(states).next(), &*rows),
+                (after.chunks_exact(states).next(), &*columns),
             ];
             for (neighbour, logs) in neighbours {
                 let Some(neighbour) = neighbour else { continue };

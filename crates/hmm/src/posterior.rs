@@ -8,7 +8,7 @@ use crate::{
     Hmm, HmmError, Shape,
     error::{long_enough, same_length},
     hmm::{PartsMut, parts_mut},
-    recursions::{Blocks, Likelihood, Smooth, Step, Visit, Work, pack_rows, take_prefix},
+    recursions::{Blocks, Likelihood, Packed, Smooth, Step, Visit, Work, pack_rows, take_prefix},
 };
 
 impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
@@ -94,9 +94,10 @@ impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
         self.same_symbols(sequence.symbols())?;
         let (shape, positions) = (self.shape(), sequence.len());
         long_enough("scratch", shape.scratch_len::<T>(positions), scratch.len())?;
-        let parts = self.tables();
-        let mut work = Work::new(shape, scratch, positions);
-        work.prepare(shape.states(), parts.1);
+        let (parts, mut rest) = (self.tables(), scratch);
+        let packed = Packed::new(shape, parts.1, &mut rest);
+        let mut work = Work::new(packed, rest, positions);
+        work.clear();
         dispatch(Smooth { parts, x: sequence.entries(), work: &mut work, visitor })
             .map_err(|position| HmmError::Impossible { sequence: 0, position })
     }

@@ -18,10 +18,38 @@ use crate::{Shape, hmm::Parts};
 pub(crate) const BLOCK: usize = 32;
 
 /// The transition table packed both ways: an even number of padded rows.
+#[derive(Clone, Copy)]
 pub(crate) struct Packed<'a, T> {
     pub(crate) width: usize,
-    pub(crate) rows: &'a mut [T],    // [from][to]
-    pub(crate) columns: &'a mut [T], // [to][from]
+    pub(crate) rows: &'a [T],    // [from][to]
+    pub(crate) columns: &'a [T], // [to][from]
+}
+
+impl<'a, T: Real> Packed<'a, T> {
+    /// Packs the transition table into the first of scratch, which then no longer has it.
+    pub(crate) fn new(shape: &Shape, trans: &[T], scratch: &mut &'a mut [T]) -> Self {
+        let (rows, columns) = pack(shape, trans, scratch);
+        Self { width: shape.width::<T>(), rows, columns }
+    }
+}
+
+/// The rows and the columns of [`Packed`], still to be written.
+pub(crate) fn pack<'a, T: Real>(
+    shape: &Shape,
+    trans: &[T],
+    scratch: &mut &'a mut [T],
+) -> (&'a mut [T], &'a mut [T]) {
+    let (states, width) = (shape.states(), shape.width::<T>());
+    let mut take = || take_prefix(scratch, shape.packed_len::<T>());
+    let (rows, columns) = (take(), take());
+    columns.fill(T::zero());
+    pack_rows(states, trans, rows, width);
+    for (from, row) in trans.chunks_exact(states.max(1)).enumerate() {
+        for (&p, column) in row.iter().zip(columns.chunks_exact_mut(width.max(1))) {
+            column.iter_mut().skip(from).take(1).for_each(|entry| *entry = floored(p));
+        }
+    }
+    (rows, columns)
 }
 
 /// The first `len` elements, which the buffer then no longer has. (None of a shorter one: lengths are checked before.)
@@ -42,12 +70,10 @@ pub(crate) struct Work<'a, T> {
 }
 
 impl<'a, T: Real> Work<'a, T> {
-    /// Cuts scratch of at least [`Shape::scratch_len`] of the sequence's length.
-    pub(crate) fn new(shape: &Shape, scratch: &'a mut [T], positions: usize) -> Self {
-        let (width, mut rest) = (shape.width::<T>(), scratch);
+    /// Cuts scratch of at least [`Shape::work_len`] of the sequence's length.
+    pub(crate) fn new(packed: Packed<'a, T>, scratch: &'a mut [T], positions: usize) -> Self {
+        let (width, mut rest) = (packed.width, scratch);
         let mut take = |len| take_prefix(&mut rest, len);
-        let packed =
-            Packed { width, rows: take(shape.packed_len::<T>()), columns: take(shape.packed_len::<T>()) };
         Self {
             packed,
             beta: take(width),
@@ -58,16 +84,8 @@ impl<'a, T: Real> Work<'a, T> {
         }
     }
 
-    /// Packs the transition table, and clears the padding of what is written only in part.
-    pub(crate) fn prepare(&mut self, states: usize, trans: &[T]) {
-        let Packed { width, rows, columns } = &mut self.packed;
-        columns.fill(T::zero());
-        pack_rows(states, trans, rows, *width);
-        for (from, row) in trans.chunks_exact(states.max(1)).enumerate() {
-            for (&p, column) in row.iter().zip(columns.chunks_exact_mut((*width).max(1))) {
-                column.iter_mut().skip(from).take(1).for_each(|entry| *entry = floored(p));
-            }
-        }
+    /// Clears the padding of what is written only in part.
+    pub(crate) fn clear(&mut self) {
         self.ring.fill(T::zero());
         self.beta.fill(T::zero());
         self.gamma.fill(T::zero());

@@ -1,7 +1,7 @@
 use countgrid_em::Table;
 use countgrid_math::Real;
 
-use crate::{HmmError, recursions::BLOCK};
+use crate::{HmmError, estep::RESULTS, recursions::BLOCK};
 
 /// Numbers of hidden states `S` and of symbols `V`.
 ///
@@ -61,12 +61,30 @@ impl Shape {
     /// Elements of the scratch of everything that looks at a sequence of up to `longest` symbols, whichever it is.
     /// `usize::MAX` for a sequence that no memory holds.
     pub const fn scratch_len<T: Real>(&self, longest: usize) -> usize {
-        let width = self.width::<T>();
-        let fixed = 2 * self.packed_len::<T>() + (BLOCK + 2) * width;
-        match longest.checked_mul(width + 1) {
-            Some(positions) => positions.saturating_add(fixed),
-            None => usize::MAX,
+        self.work_len::<T>(longest).saturating_add(2 * self.packed_len::<T>())
+    }
+
+    /// Elements of the scratch of an E-step that looks at `chunk` sequences of up to `longest` symbols together, for threads
+    /// to share; no result depends on it. `usize::MAX` if no memory holds that.
+    pub const fn chunk_scratch_len<T: Real>(&self, longest: usize, chunk: usize) -> usize {
+        if chunk < 2 {
+            return self.scratch_len::<T>(longest);
         }
+        let sequences = self.sequence_len::<T>(longest).saturating_mul(chunk);
+        sequences.saturating_add(2 * self.packed_len::<T>())
+    }
+
+    /// Elements in which the recursions work on a sequence, besides the packed tables.
+    pub(crate) const fn work_len<T: Real>(&self, positions: usize) -> usize {
+        let width = self.width::<T>();
+        positions.saturating_mul(width + 1).saturating_add((BLOCK + 2) * width)
+    }
+
+    /// Elements for a sequence that is looked at together with others: also for what it adds to the sums.
+    pub(crate) const fn sequence_len<T: Real>(&self, positions: usize) -> usize {
+        let gammas = positions.saturating_mul(self.states);
+        let pairs = positions.saturating_sub(1).div_ceil(BLOCK).saturating_mul(self.states * self.states);
+        self.work_len::<T>(positions).saturating_add(gammas).saturating_add(pairs).saturating_add(RESULTS)
     }
 
     /// Elements of the scratch of [`crate::Hmm::log_likelihood`], of sequences of any length.

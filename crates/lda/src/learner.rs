@@ -1,12 +1,14 @@
 use countgrid_counts::Bags;
-use countgrid_em::{Fit, Learn, Table, Tables, TablesMut};
+use countgrid_em::{
+    Fit, Learn, Table, Tables, TablesMut,
+    parallel::{Rows, for_each, threads},
+};
 use countgrid_math::{Kernel, Real, dispatch, sum_ln_floored};
 
 use crate::{
     Concentration, Lda, LdaError, Options, Statistics,
     concentration::symmetric,
     infer::{AddCounts, Document, Inferred, Source},
-    parallel::{each_row, shares},
 };
 
 /// A model that is fitted: parameters, and what the two steps do.
@@ -102,6 +104,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Learner<T, S> {
         let capacity = (scratch.len() / size).max(1);
         let most_tokens =
             T::max_value().to_f64() / 8.0 - totals.last().map_or(0.0, |&tokens| tokens.to_f64());
+        let parts = if threads() > 1 { 4 * threads() } else { 1 }; // of the counts
         // In f64 and document by document, so that no sum depends on how they are divided into chunks.
         let [mut free_energy, mut log_theta, mut tokens] = [0.0; 3];
         let (mut first, mut outcome) = (0, Ok(()));
@@ -116,7 +119,8 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Learner<T, S> {
                 }
             }
             let even = matches!(start, Start::Even);
-            each_row(places, size, |place, scratch| {
+            for_each(chunk, Rows::new(&mut *places, size), |place, scratch| {
+                let scratch = scratch.elements;
                 let (source, mut document) = (source(first + place), Document::new(&shape, scratch));
                 if even {
                     source.start(document.gamma);
@@ -145,9 +149,12 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Learner<T, S> {
                     gamma.copy_from_slice(Document::new(&shape, place).gamma);
                 }
             }
-            let features = shape.features().div_ceil(shares());
+            // Each part costs a look at all documents of the chunk.
+            let features = shape.features().div_ceil(parts);
             let (places, row) = (&*places, shape.row_len());
-            each_row(counts, features * topics, |part, table| {
+            let rows = Rows::new(&mut *counts, features * topics);
+            for_each(shape.features().div_ceil(features), rows, |part, sums| {
+                let table = sums.elements;
                 for (place, scratch) in places.chunks_exact(size).enumerate() {
                     let logs = scratch.get(row..row + topics).unwrap_or_default();
                     let shares = scratch.get(2 * row..2 * row + topics).unwrap_or_default();

@@ -64,7 +64,6 @@ mod infer;
 mod lda;
 mod learner;
 mod options;
-mod parallel;
 mod posterior;
 mod shape;
 mod statistics;

@@ -2,13 +2,13 @@
 //! so it does not matter whether counts are added up bag by bag or feature by feature.
 
 use countgrid_counts::{Bags, Count};
+use countgrid_em::parallel::{Rows, for_each};
 use countgrid_math::{Kernel, Level, Real, dispatch};
 
 use super::{
     Source,
     blocks::{Blocks, Lists, QUAD, UniformBlocks, from_index, whole},
 };
-use crate::parallel::{Rows, each};
 
 /// What a chunk found.
 pub(super) struct Found<'a, T> {
@@ -22,8 +22,8 @@ impl<T: Real> Found<'_, T> {
     /// Adds blocks in lists to the sums of each tile.
     pub(super) fn lists<B: Bags>(self, source: Source<'_, T, B>, sums: &mut [T]) {
         let (tiles, size, mass) = (source.tiles, source.size(), self.mass);
-        each(tiles, (Lists::new(self.blocks, self.starts), Rows::new(sums, size)), |_, (part, sums)| {
-            dispatch(AddListed { sums: sums.table, source, blocks: part.blocks, mass });
+        for_each(tiles, (Lists::new(self.blocks, self.starts), Rows::new(sums, size)), |_, (part, sums)| {
+            dispatch(AddListed { sums: sums.elements, source, blocks: part.blocks, mass });
         });
     }
 
@@ -33,28 +33,28 @@ impl<T: Real> Found<'_, T> {
         let blocks = UniformBlocks { blocks: self.blocks, size: QUAD * mass.len() };
         let parts = (blocks, Rows::new(sums, QUAD * size));
         if self.spans.is_empty() {
-            each(quads, parts, |_, (part, sums)| {
-                dispatch(AddDense { sums: sums.table, source, blocks: part.blocks, mass });
+            for_each(quads, parts, |_, (part, sums)| {
+                dispatch(AddDense { sums: sums.elements, source, blocks: part.blocks, mass });
             });
             return;
         }
         find_spans(source, mass.len(), self.spans);
         let spans = &*self.spans;
-        each(quads, parts, |_, (part, sums)| {
-            dispatch(Gather { sums: sums.table, source, blocks: part.blocks, mass, spans });
+        for_each(quads, parts, |_, (part, sums)| {
+            dispatch(Gather { sums: sums.elements, source, blocks: part.blocks, mass, spans });
         });
     }
 }
 
 /// The entries of every feature that belong to a chunk's bags.
 fn find_spans<T: Real, B: Bags>(source: Source<'_, T, B>, bags: usize, spans: &mut [T]) {
-    each(spans.len() / 2, Rows::new(spans, 2), |feature, span| {
+    for_each(spans.len() / 2, Rows::new(spans, 2), |feature, span| {
         let (owners, _) = source.bags.column(feature).unwrap_or_default();
         let before = |owners: &[u32], end: usize| owners.partition_point(|&bag| (bag as usize) < end);
         let start = if source.first == 0 { 0 } else { before(owners, source.first) };
         let rest = owners.get(start..).unwrap_or_default();
         let end = start + before(rest.get(..bags).unwrap_or(rest), source.first + bags);
-        span.table.copy_from_slice(&[from_index(start), from_index(end)]);
+        span.elements.copy_from_slice(&[from_index(start), from_index(end)]);
     });
 }
 

@@ -2,7 +2,7 @@
 
 use countgrid_math::Real;
 
-use crate::parallel::Split;
+use countgrid_em::parallel::Split;
 
 /// Tiles whose blocks lie side by side where every bag has one in every tile, and that are worked on together: what
 /// a bag or a feature is looked up for serves all of them.

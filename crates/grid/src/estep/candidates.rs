@@ -1,6 +1,7 @@
 //! Which blocks may hold a window within the threshold of the bag's best, by bounds and without scoring them.
 
 use countgrid_counts::Bags;
+use countgrid_em::parallel::{Rows, for_each};
 use countgrid_math::{Kernel, Level, Real, dispatch};
 
 use super::{
@@ -8,7 +9,6 @@ use super::{
     blocks::{Blocks, from_index, starts_from_counts, whole},
     score::{peak, prefetch_tile, score},
 };
-use crate::parallel::{Rows, each};
 
 /// What is known of every bag before its blocks are scored.
 pub(super) struct Candidates<'a, T> {
@@ -36,27 +36,27 @@ impl<T: Real> Candidates<'_, T> {
         /// Bags whose bounds are compared at a time.
         const STRIPE: usize = 256;
         let (tiles, bags) = (source.tiles, self.stride);
-        each(source.bounds.div_ceil(2), Rows::new(self.marks, 2 * T::LANES * bags), |pair, marks| {
-            dispatch(Bounds { first: tiles + 2 * pair, source, bags, marks: marks.table });
+        for_each(source.bounds.div_ceil(2), Rows::new(self.marks, 2 * T::LANES * bags), |pair, marks| {
+            dispatch(Bounds { first: tiles + 2 * pair, source, bags, marks: marks.elements });
         });
         let bounds = &*self.marks;
         let stripes = (Rows::new(self.tops, STRIPE), Rows::new(self.best, STRIPE));
-        each(bags.div_ceil(STRIPE), stripes, |stripe, (tops, best)| {
-            dispatch(Tops { bounds, bags, first: stripe * STRIPE, tops: tops.table, best: best.table });
+        for_each(bags.div_ceil(STRIPE), stripes, |stripe, (tops, best)| {
+            dispatch(Tops { bounds, bags, first: stripe * STRIPE, tops: tops.elements, best: best.elements });
         });
         self.sort_tops(starts);
         // The best score of the most promising tile is a lower bound of the best there is, nearly always itself.
         let tops = &*self.tops;
-        each(bags.div_ceil(STRIPE), Rows::new(self.top_scores, STRIPE * T::LANES), |stripe, scores| {
-            dispatch(TopScores { source, bags, tops, first: stripe * STRIPE, scores: scores.table });
+        for_each(bags.div_ceil(STRIPE), Rows::new(self.top_scores, STRIPE * T::LANES), |stripe, scores| {
+            dispatch(TopScores { source, bags, tops, first: stripe * STRIPE, scores: scores.elements });
         });
         dispatch(BestOfTop { tops, top_scores: self.top_scores, bags, best: self.best });
         let mut fit = bags;
         loop {
             let best = self.best.get(..fit).unwrap_or_default();
-            each(tiles, (Rows::new(self.marks, bags), Rows::new(starts, 1)), |_, (marks, count)| {
-                let alive = dispatch(Survivors { marks: marks.table, best, tempering });
-                count.table.fill(from_index(alive));
+            for_each(tiles, (Rows::new(self.marks, bags), Rows::new(starts, 1)), |_, (marks, count)| {
+                let alive = dispatch(Survivors { marks: marks.elements, best, tempering });
+                count.elements.fill(from_index(alive));
             });
             let blocks = starts.iter().map(|&count| whole(count)).sum::<usize>();
             if blocks <= capacity {

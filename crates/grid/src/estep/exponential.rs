@@ -1,12 +1,12 @@
 //! From scores to posteriors: `q ∝ exp(β (s - best))`, with what normalises them.
 
+use countgrid_em::parallel::{Rows, for_each};
 use countgrid_math::{Kernel, Level, Real, dispatch, exp, fold_lanes, prefetch};
 
 use super::{
     Tempering,
     blocks::{Blocks, Lists, QUAD, UniformBlocks, whole},
 };
-use crate::parallel::{Rows, each};
 
 /// For every bag its best score, and of the posterior the mass and `Σ e (s - best)`.
 pub(super) struct Sums<'a, T> {
@@ -31,7 +31,7 @@ impl<T: Real> Sums<'_, T> {
             }
         }
         let best = &**best;
-        each(starts.len(), Lists::new(blocks.reborrow(), starts), |_, part| {
+        for_each(starts.len(), Lists::new(blocks.reborrow(), starts), |_, part| {
             dispatch(Listed { blocks: part.blocks, best, tempering });
         });
         mass.fill(T::zero());
@@ -61,7 +61,7 @@ impl<T: Real> Sums<'_, T> {
         let (bags, larger) = (self.best.len(), |a, b| if b > a { b } else { a });
         reduce_tiles(blocks.peaks, self.best, T::neg_infinity(), larger);
         let best = &*self.best;
-        each(
+        for_each(
             tiles.div_ceil(QUAD),
             UniformBlocks { blocks: blocks.reborrow(), size: QUAD * bags },
             |_, part| {
@@ -160,8 +160,8 @@ fn reduce_tiles<T: Real>(values: &[T], totals: &mut [T], start: T, join: impl Fn
     /// Bags at a time.
     const STRIPE: usize = 256;
     let bags = totals.len();
-    each(bags.div_ceil(STRIPE), Rows::new(totals, STRIPE), |stripe, totals| {
-        let (first, totals) = (stripe * STRIPE, totals.table);
+    for_each(bags.div_ceil(STRIPE), Rows::new(totals, STRIPE), |stripe, totals| {
+        let (first, totals) = (stripe * STRIPE, totals.elements);
         totals.fill(start);
         for quad in values.chunks((QUAD * bags).max(1)) {
             let width = (quad.len() / bags.max(1)).max(1);

@@ -19,6 +19,7 @@ mod running;
 mod score;
 
 use countgrid_counts::Bags;
+use countgrid_em::parallel::{Rows, for_each, in_pool};
 use countgrid_math::{Real, dispatch, ln};
 
 use self::{
@@ -29,10 +30,7 @@ use self::{
     running::{Groups, Workspace},
     score::ScoreQuad,
 };
-use crate::{
-    PosteriorThreshold,
-    parallel::{Rows, each, in_pool},
-};
+use crate::PosteriorThreshold;
 
 pub(crate) use self::score::peak;
 
@@ -255,7 +253,7 @@ impl<'a, T: Real> Chunk<'a, T> {
         align(&mut scratch);
         let mut blocks = Blocks::take(&mut scratch, tiles * bags, false);
         let parts = UniformBlocks { blocks: blocks.reborrow(), size: QUAD * bags };
-        each(tiles.div_ceil(QUAD), parts, |quad, part| {
+        for_each(tiles.div_ceil(QUAD), parts, |quad, part| {
             dispatch(ScoreQuad { source, tile: quad * QUAD, bags, blocks: part.blocks });
         });
         let seen = blocks.len();
@@ -283,7 +281,7 @@ impl<'a, T: Real> Chunk<'a, T> {
         let capacity = (scratch.len() / Blocks::<T>::SIZE).min(Self::exact());
         let (bags, blocks) = candidates.find(source, tempering, capacity, starts);
         let mut blocks = Blocks::take(&mut scratch, blocks, true);
-        each(tiles, Lists::new(blocks.reborrow(), starts), |tile, part| {
+        for_each(tiles, Lists::new(blocks.reborrow(), starts), |tile, part| {
             candidates.score(source, tile, part.blocks);
         });
         let [best, mass, score_moment] =
@@ -374,8 +372,8 @@ impl<'a, T: Real> Chunk<'a, T> {
             for first in (0..self.bags).step_by(LOT) {
                 let bags = LOT.min(self.bags - first);
                 let parts = Rows::new(lot.get_mut(..bags).unwrap_or_default(), PART);
-                each(bags.div_ceil(PART), parts, |part, rows| {
-                    for (found, bag) in rows.table.iter_mut().zip(first + part * PART..) {
+                for_each(bags.div_ceil(PART), parts, |part, rows| {
+                    for (found, bag) in rows.elements.iter_mut().zip(first + part * PART..) {
                         *found = (self.bag_posterior(bag), source.tally(bag));
                     }
                 });

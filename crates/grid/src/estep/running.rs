@@ -1,6 +1,7 @@
 //! Scores of all windows, of which only those stay that are within the threshold of the best one so far.
 
 use countgrid_counts::Bags;
+use countgrid_em::parallel::{Rows, for_each, threads};
 use countgrid_math::{Kernel, Level, Real, dispatch};
 
 use super::{
@@ -8,7 +9,6 @@ use super::{
     blocks::{Blocks, UniformBlocks, from_index, starts_from_counts, whole},
     score::{peak, prefetch_tile, score},
 };
-use crate::parallel::{Rows, each, shares};
 
 /// Groups of consecutive tiles, each with a running maximum of its own, so that threads need not ask each other.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ impl Groups {
 
     /// One for each thread.
     pub(super) fn new(tiles: usize) -> Self {
-        let count = shares().div_ceil(8).min(tiles.div_ceil(2)).max(1);
+        let count = threads().min(tiles.div_ceil(2)).max(1);
         let tiles_each = (tiles.div_ceil(2).div_ceil(count) * 2).max(1);
         Self { count: tiles.div_ceil(tiles_each), tiles: tiles_each }
     }
@@ -68,12 +68,12 @@ impl<T: Real> Workspace<'_, T> {
                 Rows::new(&mut *starts, groups.tiles),
                 Rows::new(&mut *self.used, 1),
             );
-            each(groups.count, (blocks, rows), |group, ((blocks, spare), (best, counts, used))| {
-                let (tile, counts) = (group * groups.tiles, counts.table);
-                let best = best.table.get_mut(..bags).unwrap_or_default();
+            for_each(groups.count, (blocks, rows), |group, ((blocks, spare), (best, counts, used))| {
+                let (tile, counts) = (group * groups.tiles, counts.elements);
+                let best = best.elements.get_mut(..bags).unwrap_or_default();
                 let (blocks, spare) = (blocks.blocks, spare.blocks);
                 let found = dispatch(ScoreRunning { source, tile, tempering, best, counts, spare, blocks });
-                used.table.fill(from_index(found));
+                used.elements.fill(from_index(found));
             });
             if self.used.iter().all(|&used| whole(used) <= capacity) {
                 break;

@@ -1,0 +1,103 @@
+//! The contracts of fitting for a collection of blocks.
+
+use crate::{Anneal, BlockError, BlockStatistics, Fit, Learn, Table, Tables, TablesMut};
+
+/// A model that is fitted to a collection of blocks `[B]`, with the loops of this crate; see [`Fit`].
+///
+/// ```
+/// use core::ops::ControlFlow;
+/// use countgrid_em::{BlockError, BlockStatistics, ByBlocks, EmPlan, Fit, FitError, Outcome, no_observer};
+///
+/// fn fit<B, M, A>(
+///     plan: &EmPlan,
+///     model: M,
+///     blocks: &[B],
+///     statistics: &mut BlockStatistics<M::Statistics, A>,
+/// ) -> Result<(M, Outcome), FitError<BlockError<M::Error>>>
+/// where
+///     M: Fit<B>,
+///     A: FnMut() -> Result<M::Statistics, M::Error>,
+/// {
+///     let mut model = ByBlocks::new(model);
+///     let outcome = plan.fit(&mut model, blocks, statistics, no_observer)?;
+///     Ok((model.into_model(), outcome))
+/// }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ByBlocks<M, A> {
+    model: M,
+    allocate: core::marker::PhantomData<fn() -> A>,
+}
+
+impl<M, A> ByBlocks<M, A> {
+    /// Starts from a model.
+    pub fn new(model: M) -> Self {
+        Self { model, allocate: core::marker::PhantomData }
+    }
+    /// The model.
+    pub fn model(&self) -> &M {
+        &self.model
+    }
+    /// The model, to be changed, such as for a restart.
+    pub fn model_mut(&mut self) -> &mut M {
+        &mut self.model
+    }
+    /// Ends the fit.
+    pub fn into_model(self) -> M {
+        self.model
+    }
+}
+
+impl<M, A> Learn for ByBlocks<M, A>
+where
+    M: Learn,
+    A: FnMut() -> Result<M::Statistics, M::Error>,
+{
+    type Statistics = BlockStatistics<M::Statistics, A>;
+    type Error = BlockError<M::Error>;
+
+    fn maximization(&mut self, statistics: &mut Self::Statistics) -> Result<(), Self::Error> {
+        self.model.maximization(&mut statistics.sums).map_err(BlockError::Maximization)
+    }
+    fn penalty(&self) -> f64 {
+        self.model.penalty()
+    }
+}
+
+impl<B, M, A> Fit<[B]> for ByBlocks<M, A>
+where
+    M: Fit<B>,
+    A: FnMut() -> Result<M::Statistics, M::Error>,
+{
+    /// The blocks one after the other, added up in the tree of [`Reduction`].
+    fn expectation(&self, blocks: &[B], statistics: &mut Self::Statistics) -> Result<f64, Self::Error> {
+        let mut expectation = statistics.begin();
+        for (block, batch) in blocks.iter().enumerate() {
+            expectation.add(&self.model, block, batch)?;
+        }
+        Ok(expectation.finish()?)
+    }
+}
+
+impl<M: Anneal, A> Anneal for ByBlocks<M, A> {
+    fn set_inverse_temperature(&mut self, beta: f64) {
+        self.model.set_inverse_temperature(beta);
+    }
+}
+
+impl<M: Tables, A> Tables for ByBlocks<M, A> {
+    type Scalar = M::Scalar;
+
+    fn layout(&self) -> &[Table] {
+        self.model.layout()
+    }
+    fn buffer(&self) -> &[M::Scalar] {
+        self.model.buffer()
+    }
+}
+
+impl<M: TablesMut, A> TablesMut for ByBlocks<M, A> {
+    fn buffer_mut(&mut self) -> &mut [M::Scalar] {
+        self.model.buffer_mut()
+    }
+}

@@ -1,0 +1,259 @@
+//! Statistics of blocks have one sum, whoever computed which of them.
+#![cfg(feature = "alloc")]
+
+mod models;
+
+use core::{cell::Cell, convert::Infallible};
+
+use countgrid_counts::{Bags, Dense};
+use countgrid_em::{
+    BlockError, BlockStatistics, ByBlocks, EmOptions, Fit, PartialSum, Reduction, ReductionError, Table,
+    TableBuffer, Tables, TablesMut, TablesMutExt, expectation_by_blocks, merge_parts, no_observer,
+};
+use models::{Mixture, MixtureSums};
+use proptest::prelude::*;
+
+type Sums = TableBuffer<f64, [Table; 1], [f64; 2]>;
+
+fn sums(x: [f64; 2]) -> Sums {
+    TableBuffer::new([Table::new("sums", 1, 2)], x).unwrap()
+}
+
+/// Numbers whose sums depend on their order: of very different sizes.
+fn leaf(block: usize) -> ([f64; 2], f64) {
+    let x = ((block * 2_654_435_761) % 1009) as f64 / 7.0;
+    let sign = if block.is_multiple_of(3) { -1.0 } else { 1.0 };
+    ([sign * x * 1e12_f64.powi((block % 3) as i32), x], x / 3.0)
+}
+
+fn bits(total: &PartialSum<Sums>) -> [u64; 3] {
+    let [a, b] = *total.statistics().buffer() else { unreachable!() };
+    [a, b, total.free_energy()].map(f64::to_bits)
+}
+
+/// The definition: children are the blocks before and after the largest power of two below their number.
+fn tree(first: usize, blocks: usize) -> ([f64; 2], f64) {
+    if blocks == 1 {
+        return leaf(first);
+    }
+    let middle = blocks.next_power_of_two() / 2;
+    let ((a, f), (b, g)) = (tree(first, middle), tree(first + middle, blocks - middle));
+    ([a[0] + b[0], a[1] + b[1]], f + g)
+}
+
+fn in_order(blocks: usize) -> Option<PartialSum<Sums>> {
+    let mut reduction = Reduction::new();
+    for block in 0..blocks {
+        let (x, free_energy) = leaf(block);
+        reduction.push(sums(x), free_energy).unwrap();
+    }
+    reduction.finish().unwrap()
+}
+
+proptest! {
+    #[test]
+    fn the_order_is_that_of_the_tree(blocks in 1..400_usize) {
+        let (x, free_energy) = tree(0, blocks);
+        let found = in_order(blocks).unwrap();
+        prop_assert_eq!(bits(&found), [x[0], x[1], free_energy].map(f64::to_bits));
+        prop_assert_eq!((found.first_block(), found.blocks()), (0, blocks));
+    }
+
+    // Workers take runs of blocks wherever these are cut; each gives what nodes of the tree its run has, and they
+    // arrive in any order.
+    #[test]
+    fn whoever_computes_what(
+        blocks in 1..200_usize,
+        cuts in prop::collection::vec(0..200_usize, 0..8),
+        order in prop::collection::vec(any::<u64>(), 200),
+    ) {
+        let mut cuts: Vec<_> = cuts.into_iter().filter(|&cut| cut < blocks).chain([0, blocks]).collect();
+        cuts.sort_unstable();
+        let mut parts = Vec::new();
+        for run in cuts.windows(2) {
+            let mut worker = Reduction::from_block(run[0]);
+            for block in run[0]..run[1] {
+                let (x, free_energy) = leaf(block);
+                worker.push(sums(x), free_energy).unwrap();
+            }
+            // Over the wire and back.
+            for part in worker.into_parts() {
+                let (first, len, f) = (part.first_block(), part.blocks(), part.free_energy());
+                parts.push(PartialSum::new(first, len, part.into_statistics(), f).unwrap());
+            }
+        }
+        parts.sort_by_key(|part| order[part.first_block()]);
+        let found = merge_parts(parts).unwrap().unwrap();
+        prop_assert_eq!(bits(&found), bits(&in_order(blocks).unwrap()));
+    }
+
+    #[test]
+    fn parts_that_are_no_siblings_are_refused(first in 0..64_usize, left in 1..32_usize, right in 1..32_usize, gap in 0..3_usize) {
+        let part = |first, blocks| PartialSum::new(first, blocks, sums([1.0, 2.0]), 1.0);
+        let node = |first: usize, blocks: usize| first.is_multiple_of(blocks.next_power_of_two());
+        prop_assert_eq!(part(first, left).is_ok(), node(first, left));
+        if let (Ok(mut a), Ok(b)) = (part(first, left), part(first + left + gap, right)) {
+            let siblings = gap == 0 && left.is_power_of_two() && right <= left && node(first, left + right);
+            let before = bits(&a);
+            match a.merge(&b) {
+                Ok(()) => prop_assert!(siblings),
+                Err(error) => {
+                    prop_assert!(!siblings, "{}", error);
+                    prop_assert_eq!(bits(&a), before);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_tree_is_not_the_sum_in_order() {
+    let total = (0..100).map(leaf).fold([0.0; 2], |sum, (x, _)| [sum[0] + x[0], sum[1] + x[1]]);
+    assert_ne!(in_order(100).unwrap().statistics().buffer(), total);
+}
+
+#[test]
+fn blocks_that_are_missing_or_there_twice_are_refused() {
+    let part = |first| PartialSum::of_block(first, sums([0.0; 2]), 0.0);
+    let refused = |parts| merge_parts::<Sums>(parts).unwrap_err();
+    assert_eq!(refused(vec![part(1)]), ReductionError::Order { expected: 0, found: 1 });
+    assert_eq!(refused(vec![part(0), part(2)]), ReductionError::Order { expected: 1, found: 2 });
+    assert_eq!(refused(vec![part(0), part(1), part(1)]), ReductionError::Order { expected: 2, found: 1 });
+    let end = PartialSum::new(0, 3, sums([0.0; 2]), 0.0).unwrap();
+    assert!(matches!(refused(vec![end, part(3)]), ReductionError::NotSiblings { left_blocks: 3, .. }));
+    assert!(merge_parts::<Sums>(vec![]).unwrap().is_none());
+    assert!(PartialSum::new(0, 0, sums([0.0; 2]), 0.0).is_err());
+    assert!(PartialSum::new(0, usize::MAX, sums([0.0; 2]), 0.0).is_err());
+    let mut other = Reduction::from_block(2);
+    (2..5).for_each(|_| other.push(sums([0.0; 2]), 0.0).unwrap());
+    assert!(matches!(other.finish(), Err(ReductionError::NotSiblings { left_first: 2, .. })));
+}
+
+const FEATURES: usize = 5;
+const COMPONENTS: usize = 3;
+const LEN: usize = COMPONENTS * (1 + FEATURES);
+type MixtureStatistics = MixtureSums<f64, Vec<f64>>;
+
+fn mixture() -> Mixture<f64, Vec<f64>> {
+    let mut model = Mixture::new(COMPONENTS, FEATURES, vec![0.0; LEN]).unwrap();
+    model.draw(5);
+    model
+}
+
+fn empty() -> MixtureStatistics {
+    MixtureSums::new(COMPONENTS, FEATURES, vec![0.0; LEN], vec![0.0; COMPONENTS]).unwrap()
+}
+
+fn counts(bags: usize) -> Vec<u8> {
+    (0..bags * FEATURES).map(|i| (i * i % 11) as u8).collect()
+}
+
+fn blocks(counts: &[u8], bags: usize) -> Vec<Dense<'_, u8>> {
+    counts.chunks(bags * FEATURES).map(|block| Dense::new(FEATURES, block).unwrap()).collect()
+}
+
+fn same(free_energy: f64, statistics: &impl Tables<Scalar = f64>) -> Vec<u64> {
+    statistics.buffer().iter().chain([&free_energy]).map(|x| x.to_bits()).collect()
+}
+
+#[test]
+fn one_block_is_a_plain_e_step() {
+    let (model, counts) = (mixture(), counts(40));
+    let bags = blocks(&counts, 40);
+    let mut plain = empty();
+    let free_energy = model.expectation(&bags[0], &mut plain).unwrap();
+    let mut none = BlockStatistics::new(empty(), || panic!("one block needs no more"));
+    let batches = bags.iter().map(|&bags| Ok::<_, Infallible>((0, bags)));
+    let found = expectation_by_blocks(&model, batches, &mut none).unwrap();
+    assert_eq!(same(found, &none), same(free_energy, &plain));
+}
+
+#[test]
+fn blocks_are_added_up_in_the_tree_and_statistics_used_again() {
+    let (model, counts) = (mixture(), counts(90));
+    for bags in [1, 7, 13, 30, 89] {
+        let blocks = blocks(&counts, bags);
+        let mut reduction = Reduction::new();
+        for block in &blocks {
+            let mut statistics = empty();
+            let free_energy = model.expectation(block, &mut statistics).unwrap();
+            reduction.push(statistics, free_energy).unwrap();
+        }
+        let expected = reduction.finish().unwrap().unwrap();
+        let expected = same(expected.free_energy(), expected.statistics());
+
+        let made = Cell::new(0);
+        let mut statistics = BlockStatistics::new(empty(), || {
+            made.set(made.get() + 1);
+            Ok(empty())
+        });
+        let wrapped = ByBlocks::new(mixture());
+        for _ in 0..3 {
+            statistics.clear();
+            let free_energy = wrapped.expectation(&blocks[..], &mut statistics).unwrap();
+            assert_eq!(same(free_energy, &statistics), expected, "blocks of {bags} bags");
+        }
+        assert!(made.get() <= blocks.len().ilog2() as usize, "{} for {} blocks", made.get(), blocks.len());
+        assert_eq!(statistics.spare(), made.get());
+
+        #[cfg(feature = "rayon")]
+        for threads in [1, 2, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let mut statistics = BlockStatistics::new(empty(), || Ok(empty()));
+                let expectation = countgrid_em::expectation_of_blocks_in_parallel;
+                let free_energy = expectation(&model, &blocks, &mut statistics).unwrap();
+                assert_eq!(same(free_energy, &statistics), expected, "{threads} threads, {bags} bags");
+            });
+        }
+    }
+}
+
+#[test]
+fn a_block_may_come_in_batches() {
+    let (model, counts) = (mixture(), counts(24));
+    let (small, large) = (blocks(&counts, 4), blocks(&counts, 8));
+    let tables = |blocks: &[Dense<'_, u8>], of: usize| {
+        let mut statistics = BlockStatistics::new(empty(), || Ok(empty()));
+        let batches = blocks.iter().enumerate().map(|(t, bags)| Ok::<_, Infallible>((t / of, *bags)));
+        expectation_by_blocks(&model, batches, &mut statistics).unwrap();
+        statistics.buffer().to_vec()
+    };
+    assert_eq!(tables(&small, 2), tables(&large, 1));
+    assert_ne!(tables(&small, 2), tables(&small, 1)); // another tree
+}
+
+#[test]
+fn fits_and_errors() {
+    let counts = counts(50);
+    let bags = blocks(&counts, 16);
+    let mut statistics = BlockStatistics::new(empty(), || Ok(empty()));
+    let mut wrapped = ByBlocks::new(mixture());
+    let plan = EmOptions { iterations: 5, tolerance: 0.0 }.check().unwrap();
+    let outcome = plan.fit(&mut wrapped, &bags[..], &mut statistics, no_observer).unwrap();
+    let (mut plain, mut whole) = (mixture(), empty());
+    let all = Dense::new(FEATURES, &counts).unwrap();
+    let expected = plan.fit(&mut plain, &all, &mut whole, no_observer).unwrap();
+    // Fifty terms in another order, through five updates of well-conditioned sums.
+    assert!((outcome.objective - expected.objective).abs() <= 1e-11 * expected.objective.abs());
+
+    let model = mixture();
+    let mut order = |blocks: [usize; 2]| {
+        statistics.buffer_mut().fill(0.0);
+        let batches = blocks.map(|block| Ok::<_, &str>((block, bags[0])));
+        expectation_by_blocks(&model, batches, &mut statistics)
+    };
+    let error = |expected, found| Err(BlockError::Reduction(ReductionError::Order { expected, found }));
+    assert_eq!(order([0, 2]), error(0, 2));
+    assert_eq!(order([1, 2]), error(0, 1));
+    assert!(order([0, 1]).is_ok());
+    let failing = [Ok((0, bags[0])), Err("a torn file")];
+    let found = expectation_by_blocks(&model, failing, &mut statistics);
+    assert_eq!(found, Err(BlockError::Read("a torn file")));
+    let wrong = Dense::new(FEATURES + 1, &[1_u8; FEATURES + 1]).unwrap();
+    assert_eq!(wrong.len(), 1);
+    let found = expectation_by_blocks(&model, [Ok::<_, &str>((0, bags[0])), Ok((1, wrong))], &mut statistics);
+    assert!(matches!(found, Err(BlockError::Expectation { block: 1, .. })));
+    let nothing: [Result<(usize, Dense<'_, u8>), &str>; 0] = [];
+    assert_eq!(expectation_by_blocks(&model, nothing, &mut statistics), Ok(0.0));
+}
