@@ -138,7 +138,7 @@ const inFolder = (act) => {
 const written = (folder) => {
   const input = join(folder, "documents.jsonl");
   writeFileSync(input, documents.map((text) => `${JSON.stringify({ text })}\n`).join(""));
-  return { input, title: "documents.jsonl" };
+  return { input, title: "documents" };
 };
 
 test("the model file and the page are byte for byte those of the program", (t) => {
@@ -147,13 +147,13 @@ test("the model file and the page are byte for byte those of the program", (t) =
   inFolder((folder) => {
     const { input, title } = written(folder);
     const same = (flags, textOptions, options) => {
-      const [model, map] = [join(folder, "model.safetensors"), join(folder, "map.html")];
+      const [model, map] = [join(folder, "model.safetensors"), join(folder, "map")];
       execFileSync(program, ["fit", input, ...flags, "--output", model, "--quiet"]);
       const texts = new Texts(documents, { title, ...textOptions });
       const grid = fit(texts.corpus(), options);
       assert.ok(readFileSync(model).equals(grid.model()), `model of ${flags}`);
       execFileSync(program, ["map", input, ...flags, "--title", "A map", "--output", map, "--quiet"]);
-      assert.equal(texts.page("A map", grid), readFileSync(map, "utf8"), `page of ${flags}`);
+      assert.equal(texts.page("A map", grid), readFileSync(join(map, "map.html"), "utf8"), `page of ${flags}`);
     };
     same([], {}, undefined);
     same(["--grid", "20x24", "--window", "4x5", "--seed", "9"], {}, { extents: [20, 24], window: [4, 5], seed: 9 });
@@ -190,7 +190,7 @@ test("a fit goes on from a checkpoint", () => {
   while (!first.done) assert.equal(second.step(), first.step());
   assert.deepEqual(second.finish().pi(), first.finish().pi());
   assert.throws(() => Fit.resume(corpus, { ...options, seed: 2 }, checkpoint), /a training with seed 1, not 2/);
-  assert.throws(() => Fit.resume(bags(module, 61, 30), options, checkpoint), /other data/);
+  assert.throws(() => Fit.resume(bags(module, 61, 30), options, checkpoint), /a checkpoint of a training with pseudocount/);
   assert.throws(() => Fit.resume(corpus, options, checkpoint.subarray(1)), /no model file/);
   assert.throws(() => Fit.resume(corpus, options, "checkpoint"), /`checkpoint` needs to be a Uint8Array/);
   assert.throws(() => fit(corpus, options).model(), /a model has words/);
