@@ -69,7 +69,7 @@ where
     M: Fit<B>,
     A: FnMut() -> Result<M::Statistics, M::Error>,
 {
-    /// The blocks one after the other, added up in the tree of [`Reduction`].
+    /// The blocks one after the other, added up in the tree of [`Reduction`](crate::Reduction).
     fn expectation(&self, blocks: &[B], statistics: &mut Self::Statistics) -> Result<f64, Self::Error> {
         let mut expectation = statistics.begin();
         for (block, batch) in blocks.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::{BlockError, BlockStatistics, Fit, ReductionError, TablesMutExt};
 
 /// The E-step of blocks in memory, one on each thread, for models whose own E-step runs on one: the bits of
-/// [`expectation_by_blocks`] with any number of threads. Adds to the statistics and returns the free energy, in nats.
+/// [`expectation_by_blocks`](crate::expectation_by_blocks) with any number of threads. Adds to the statistics and returns the free energy, in nats.
 ///
 /// Each thread needs up to `log2(blocks) + 1` statistics.
 ///
