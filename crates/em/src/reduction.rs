@@ -240,9 +240,11 @@ impl<S: TablesMut> Reduction<S> {
         }
         self.next_block = part.end();
         let mut part = part;
-        while let Some(mut left) =
-            self.sums.pop_if(|left| left.blocks == part.blocks && left.is_left_of(&part))
-        {
+        while let Some(mut left) = self.sums.pop() {
+            if left.blocks != part.blocks || !left.is_left_of(&part) {
+                self.sums.push(left);
+                break;
+            }
             left.merge(&part)?;
             self.spare.push(part.statistics);
             part = left;
