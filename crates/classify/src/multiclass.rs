@@ -32,9 +32,9 @@ use crate::{
 /// ```
 ///
 /// # Source
-/// C. Cortes & V. Vapnik, Support-vector networks, Machine Learning 20, 1995; the solver is that of R.-E. Fan, P.-H.
-/// Chen & C.-J. Lin, Working set selection using second order information for training support vector machines, JMLR 6,
-/// 2005.
+/// C. Cortes & V. Vapnik, Support-vector networks, Machine Learning 20(3), 1995, pages 273 to 297; the solver is that of
+/// R.-E. Fan, P.-H. Chen & C.-J. Lin, Working set selection using second order information for training support vector
+/// machines, JMLR 6 (2005), pages 1889 to 1918.
 #[derive(Clone, Copy, Debug)]
 pub struct SupportVectors<T, S> {
     classes: usize,

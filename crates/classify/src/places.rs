@@ -51,7 +51,8 @@ pub fn leave_one_out<T: Real>(
 /// [`ClassifyError::Length`], [`ClassifyError::Entry`], [`ClassifyError::NoSuchClass`]; [`ClassifyError::TooFew`] for
 /// items of fewer than two classes.
 /// # Source
-/// P. Rousseeuw, Silhouettes, Journal of Computational and Applied Mathematics 1987.
+/// P. Rousseeuw, Silhouettes: a graphical aid to the interpretation and validation of cluster analysis, Journal of
+/// Computational and Applied Mathematics 20, 1987, pages 53 to 65.
 ///
 /// ```
 /// use countgrid_classify::silhouette;

@@ -204,7 +204,7 @@ impl Restarts {
 /// ```
 ///
 /// # Source
-/// Steele, Lea & Flood, Fast splittable pseudorandom number generators, OOPSLA 2014.
+/// G. Steele, D. Lea & C. Flood, Fast splittable pseudorandom number generators, OOPSLA 2014.
 pub const fn restart_seed(base: u64, index: usize) -> u64 {
     if index == 0 {
         return base;

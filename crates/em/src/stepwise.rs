@@ -89,8 +89,8 @@ impl StepwiseOptions {
 /// The first mini-batch replaces whatever the statistics held, `η_0 = 1`: there is nothing yet to be kept.
 ///
 /// # Source
-/// Cappé & Moulines, On-line expectation-maximization algorithm for latent data models, JRSS B 2009; Liang &
-/// Klein, Online EM for unsupervised models, NAACL 2009.
+/// O. Cappé & E. Moulines, On-line expectation-maximization algorithm for latent data models, Journal of the Royal Statistical
+/// Society B 71(3), 2009; P. Liang & D. Klein, Online EM for unsupervised models, NAACL 2009.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepwisePlan(StepwiseOptions);
 

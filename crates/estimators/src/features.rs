@@ -79,7 +79,7 @@ pub enum FeatureKind {
     FessWords,
     /// The terms of the free energy of a grid by the cell that each word comes from.
     FessSources,
-    /// The gradient of the log-likelihood in the logarithms of the parameters (Jaakkola & Haussler 1999).
+    /// The gradient of the log-likelihood in the logarithms of the parameters (Jaakkola & Haussler 1998).
     Fisher,
 }
 

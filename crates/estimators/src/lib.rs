@@ -8,6 +8,12 @@
 //! # Features
 //! `files` (default): counts that are too many for the memory go to a temporary file. `rayon` (default): all threads of
 //! the pool compute; no result depends on it. `pages`: fitted grids as pages to look at.
+//!
+//! # Sources
+//! The crates of the models name theirs. Features: A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy
+//! score space, NIPS 22 (2009); T. Jaakkola & D. Haussler, Exploiting generative models in discriminative classifiers, NIPS
+//! 11 (1998); K. Tsuda, M. Kawanabe, G. Rätsch, S. Sonnenburg & K.-R. Müller, A new discriminative kernel from probabilistic
+//! models, Neural Computation 14(10), 2002.
 #![forbid(unsafe_code)]
 
 mod any;

@@ -43,15 +43,15 @@ macro_rules! named {
 named! {
     /// How the label of a document is predicted.
     Classifier {
-        /// A model for each label; the one under which the document is most probable (Perina et al., the journal account of
-        /// counting grids, Section III-C).
+        /// A model for each label; the one under which the document is most probable (journal paper, Section
+        /// III-C).
         Generative = "generative",
         /// One grid, fitted without labels; the label that most of the documents around have (Jojic & Perina 2011, Eqs. 9
         /// and 10).
         Labels = "labels",
-        /// The nearest documents: on the torus (Perina et al., Eq. 12), or by features.
+        /// The nearest documents: on the torus (journal paper, Eq. 12), or by features.
         Nearest = "nearest",
-        /// A support vector machine on how much features overlap: histogram intersection (Perina et al., Eq. 13).
+        /// A support vector machine on how much features overlap: histogram intersection (journal paper, Eq. 13).
         Svm = "svm",
         /// A support vector machine with a Gaussian kernel on standardised features.
         SvmRbf = "svm-rbf",
@@ -103,7 +103,7 @@ named! {
         /// Topics under each posterior sample of a harmonium, side by side: distances are those of the mean of `V`.
         Samples = "samples",
         /// Free energy scores by place, component, topic, or position and state; of a model for each label, side by side
-        /// (Perina et al., Free energy score space, NIPS 2009, Eq. 7).
+        /// (Perina et al. 2009, Eq. 7).
         Fess = "fess",
         /// The same per token.
         Nfess = "nfess",

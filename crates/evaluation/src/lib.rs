@@ -28,6 +28,13 @@
 //! assert_eq!(result.confusion.accuracy(), Some(1.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Sources
+//! N. Jojic & A. Perina, Multidimensional counting grids: inferring word order from disordered bags of words, UAI 2011;
+//! A. Perina, N. Jojic, U. Castellani, M. Bicego & V. Murino, Embedding bags of features in hyper-dimensional grids: the
+//! counting grid model, cited as the journal paper; A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy
+//! score space, NIPS 22 (2009), cited as Perina et al. 2009; K. Tsuda, M. Kawanabe, G. Rätsch, S. Sonnenburg & K.-R. Müller,
+//! A new discriminative kernel from probabilistic models, Neural Computation 14(10), 2002.
 #![forbid(unsafe_code)]
 
 mod classifier;

@@ -127,9 +127,8 @@ impl<T: Scalar> FittedModel<T> {
         })
     }
 
-    /// Tangent vectors of the posterior log-odds of two models (Tsuda, Kawanabe, Rätsch, Sonnenburg & Müller, A new
-    /// discriminative kernel from probabilistic models, Neural Computation 14(10), 2002); `log_odds` are those of the
-    /// first model's class beforehand.
+    /// Tangent vectors of the posterior log-odds of two models (Tsuda et al. 2002); `log_odds` are the prior
+    /// log-odds of the first model's class.
     ///
     /// # Errors
     /// [`EvaluationError::NotGenerative`] for models without gradients, or of two kinds.

@@ -166,8 +166,7 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
     /// # Errors
     /// [`GridError::Length`], [`GridError::Features`], [`GridError::NoSuchBag`], [`GridError::Overflow`].
     /// # Source
-    /// Jojic & Perina 2011, Eq. 3; Perina, Jojic, Castellani, Bicego & Murino, Embedding bags of features in
-    /// hyper-dimensional grids: the counting grid model, Eq. 3.
+    /// Jojic & Perina 2011, Eq. 3; with the location prior the journal paper's Eq. 3.
     pub fn posterior<B: Bags>(
         &self,
         bags: &B,

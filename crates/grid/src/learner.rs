@@ -98,8 +98,7 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Learner<T, S, D> {
     /// # Errors
     /// [`GridError::ShapeMismatch`].
     /// # Source
-    /// Perina, Jojic, Castellani, Bicego & Murino, Embedding bags of features in hyper-dimensional grids: the counting
-    /// grid model, Eq. 2, with `log h` for the windows' features.
+    /// The journal paper's Eq. 2, with `log h` for the windows' features.
     pub fn bound(&self, statistics: &Statistics<T, S, D>) -> Result<f64, GridError> {
         self.same_shape(statistics.shape())?;
         let (logs, references) = self.histograms.packed();

@@ -42,9 +42,10 @@
 //! # Source
 //! D. Alvarez-Medina & H. Hidalgo-Silva, ZIP and data document visualization, Workshop on text mining, Sixth SIAM
 //! International Conference on Data Mining, 2006, with the corrections that `docs/equations.md` lists; D. Lambert,
-//! Zero-inflated Poisson regression, Technometrics, 1992; C. Bishop, M. Svensén & C. Williams, GTM: the generative
-//! topographic mapping, Neural Computation, 1998; A. Kabán & M. Girolami, A combined latent class and trait model for
-//! the analysis and visualization of discrete data, IEEE PAMI, 2001.
+//! Zero-inflated Poisson regression, with an application to defects in manufacturing, Technometrics 34(1), 1992; C. Bishop,
+//! M. Svensén & C. Williams, GTM: the generative topographic mapping, Neural Computation 10(1), 1998; A. Kabán & M. Girolami,
+//! A combined latent class and trait model for the analysis and visualization of discrete data, IEEE Transactions on Pattern
+//! Analysis and Machine Intelligence 23(8), 2001.
 #![no_std]
 #![forbid(unsafe_code)]
 

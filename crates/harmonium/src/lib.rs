@@ -58,6 +58,14 @@
 //! * `alloc`: constructors that own their tables.
 //!
 //! Without features nothing allocates, and everything runs on a microcontroller.
+//!
+//! # Sources
+//!
+//! M. Welling, M. Rosen-Zvi & G. Hinton, Exponential family harmoniums with an application to information retrieval, NIPS 17
+//! (2004), pages 1481 to 1488; E. Xing, R. Yan & A. Hauptmann, Mining associated text and images with dual-wing harmoniums,
+//! UAI 2005, [arXiv:1207.1423](https://arxiv.org/abs/1207.1423); P. Gehler, A. Holub & M. Welling, The rate adapting Poisson
+//! model for information retrieval and object recognition, ICML 2006, pages 337 to 344. BEFH is the paper on the Bayesian
+//! exponential family harmonium; `docs/equations.md` of the repository lists its equations with the corrections made.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -41,9 +41,7 @@ use crate::{
 /// ```
 ///
 /// # Source
-/// Welling, Rosen-Zvi & Hinton, Exponential family harmoniums, NIPS 2004; Xing, Yan & Hauptmann, Mining associated
-/// text and images with dual-wing harmoniums, UAI 2005; Gehler, Holub & Welling, The rate adapting Poisson model,
-/// ICML 2006.
+/// Welling, Rosen-Zvi & Hinton 2004; Xing, Yan & Hauptmann 2005; Gehler, Holub & Welling 2006: see [the crate](crate).
 #[derive(Clone, Copy, Debug)]
 pub struct Harmonium<T, S> {
     shape: Shape,

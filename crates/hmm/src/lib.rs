@@ -50,6 +50,12 @@
 //!   one thread, in the order of sequences.
 //!
 //! Without features nothing allocates, and everything runs on a microcontroller.
+//!
+//! # Sources
+//!
+//! L. Rabiner, A tutorial on hidden Markov models and selected applications in speech recognition, Proceedings of the IEEE
+//! 77(2), 1989, pages 257 to 286; A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy score space, NIPS
+//! 22 (2009), pages 1428 to 1436.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -28,7 +28,7 @@ impl<T: Real, S: AsRef<[T]>> Hmm<T, S> {
     /// # Errors
     /// [`HmmError::Symbols`], [`HmmError::Length`], [`HmmError::Impossible`].
     /// # Source
-    /// Rabiner, A tutorial on hidden Markov models, Proc. IEEE 1989, Eqs. 32 to 35, in logarithms, each position less its
+    /// Rabiner 1989, Eqs. 32 to 35, in logarithms, each position less its
     /// largest so that single precision serves long sequences.
     pub fn viterbi<X: Symbol>(
         &self,

@@ -52,6 +52,13 @@
 //!   inferred by one thread, and each output is summed by one thread, in one order.
 //!
 //! Without features nothing allocates, and everything runs on a microcontroller.
+//!
+//! # Sources
+//!
+//! D. Blei, A. Ng & M. Jordan, Latent Dirichlet allocation, JMLR 3 (2003), pages 993 to 1022; M. Hoffman, D. Blei & F. Bach,
+//! Online learning for latent Dirichlet allocation, NIPS 23 (2010); D. Lee & H. S. Seung, Algorithms for non-negative matrix
+//! factorization, NIPS 13 (2001); H. Wallach, I. Murray, R. Salakhutdinov & D. Mimno, Evaluation methods for topic models,
+//! ICML 2009; A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy score space, NIPS 22 (2009).
 #![no_std]
 #![forbid(unsafe_code)]
 

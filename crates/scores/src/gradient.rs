@@ -54,7 +54,7 @@ pub enum Form {
 /// # Errors
 /// [`FeatureError::Model`]; [`ScoreError::Length`]; [`ScoreError::Entry`] for a derivative that is not finite.
 /// # Source
-/// Jaakkola & Haussler, Exploiting generative models in discriminative classifiers, NIPS 1998.
+/// T. Jaakkola & D. Haussler, Exploiting generative models in discriminative classifiers, NIPS 11 (1998).
 pub fn fisher<X: ?Sized, M: ExpectedCounts<X>>(
     model: &M,
     datum: &X,

@@ -29,6 +29,13 @@
 //!
 //! `std` (default): the instruction set is chosen at run time. No result depends on it.
 //!
+//! # Sources
+//!
+//! A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy score space, NIPS 22 (2009), pages 1428 to 1436;
+//! T. Jaakkola & D. Haussler, Exploiting generative models in discriminative classifiers, NIPS 11 (1998); K. Tsuda,
+//! M. Kawanabe, G. Rätsch, S. Sonnenburg & K.-R. Müller, A new discriminative kernel from probabilistic models, Neural
+//! Computation 14(10), 2002, pages 2397 to 2414.
+//!
 //! On a Cortex-M4F: code and stack of the main operations are in `docs/microcontroller.md` of the repository.
 #![no_std]
 #![forbid(unsafe_code)]

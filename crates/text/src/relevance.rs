@@ -37,7 +37,8 @@ impl Levels {
     ///
     /// # Source
     /// H. Peng, F. Long & C. Ding, Feature selection based on mutual information: criteria of max-dependency,
-    /// max-relevance, and min-redundancy, IEEE PAMI 27, 2005, section 4.2.
+    /// max-relevance, and min-redundancy, IEEE Transactions on Pattern Analysis and Machine Intelligence 27(8), 2005, section
+    /// 4.2.
     pub fn deviations(features: usize, bags: &[Vec<(usize, f64)>]) -> Self {
         let moments = moments(features, bags);
         let by_item = bags.iter().map(|bag| {
@@ -123,7 +124,7 @@ impl Levels {
     /// ```
     ///
     /// # Source
-    /// Peng, Long, Ding 2005, Eqs. 4 to 7.
+    /// Peng, Long & Ding 2005, Eqs. 4 to 7.
     pub fn mrmr(&self, labels: &[usize], count: usize) -> Vec<usize> {
         let relevance = self.information(labels);
         let (features, levels) = (self.features(), self.levels);

@@ -14,8 +14,8 @@ use super::{
 /// depend on the parameters, so [`Estimate::maximize`] makes one EM step: `λ = A / B`, `p = C / Σ w`.
 ///
 /// # Source
-/// D. Lambert, Zero-inflated Poisson regression, with an application to defects in manufacturing, Technometrics 34,
-/// 1992.
+/// D. Lambert, Zero-inflated Poisson regression, with an application to defects in manufacturing, Technometrics
+/// 34(1), 1992, pages 1 to 14.
 ///
 /// ```
 /// use countgrid_counts::{Event, Poisson, Zip};

@@ -149,7 +149,7 @@ impl<T: Stored> FittedHarmonium<T> {
     /// number of words, or counts that are not whole; blocks that cannot be read; [`EstimatorError::Memory`].
     ///
     /// # Source
-    /// Eq. 5 of the Bayesian harmonium paper.
+    /// Eq. 5 of the paper on the Bayesian exponential family harmonium.
     pub fn transform(
         &self,
         bags: &Blocks<T>,

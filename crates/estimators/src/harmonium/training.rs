@@ -43,10 +43,9 @@ use crate::{DataDigest, EstimatorError, ModelInfo, Phase, Progress, Stored, Trai
 /// ```
 ///
 /// # Source
-/// M. Welling, M. Rosen-Zvi & G. Hinton, Exponential family harmoniums, NIPS 2004; P. Gehler, A. Holub & M. Welling, The
-/// rate adapting Poisson model, ICML 2006; E. Xing, R. Yan & A. Hauptmann, Mining associated text and images with
-/// dual-wing harmoniums, UAI 2005; T. Tieleman, Training restricted Boltzmann machines using approximations to the
-/// likelihood gradient, ICML 2008; and the Bayesian harmonium paper for the sampling of couplings.
+/// The models are those of [`countgrid_harmonium`], whose documentation has their sources. T. Tieleman, Training restricted
+/// Boltzmann machines using approximations to the likelihood gradient, ICML 2008, for persistent chains; the paper on the
+/// Bayesian exponential family harmonium for the sampling of couplings.
 pub struct HarmoniumTraining<T, D> {
     pub(super) plan: HarmoniumPlan,
     pub(super) data: D,

@@ -233,7 +233,8 @@ impl<T: Stored> FittedTopographic<T> {
     /// [`EstimatorError::Gtm`], which maps that were fitted do not meet.
     ///
     /// # Source
-    /// C. Bishop, M. Svensén & C. Williams, Magnification factors for the GTM algorithm, 1997.
+    /// C. Bishop, M. Svensén & C. Williams, Magnification factors for the GTM algorithm, Proc. IEE Fifth International
+    /// Conference on Artificial Neural Networks, 1997.
     pub fn magnification_relief(&self) -> Result<Vec<f32>, EstimatorError> {
         Ok(relief(&self.latent, &self.map)?)
     }

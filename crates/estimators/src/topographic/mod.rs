@@ -40,7 +40,7 @@ pub use self::{
 /// ```
 ///
 /// # Source
-/// C. Bishop, M. Svensén & C. Williams, GTM: the generative topographic mapping, Neural Computation 1998;
-/// D. Alvarez-Medina & H. Hidalgo-Silva, ZIP and data document visualization, with the corrected EM of
-/// [`countgrid_gtm`].
+/// C. Bishop, M. Svensén & C. Williams, GTM: the generative topographic mapping, Neural Computation 10(1), 1998;
+/// D. Alvarez-Medina & H. Hidalgo-Silva, ZIP and data document visualization, Workshop on text mining, Sixth SIAM
+/// International Conference on Data Mining, 2006, with the corrected EM of [`countgrid_gtm`].
 pub type TopographicTraining<T, D> = crate::Training<TopographicPlan<T>, D>;

@@ -154,8 +154,7 @@ impl<C: Code, S: AsRef<[u8]>, const D: usize> QuantisedHistograms<C, S, D> {
     /// # Errors
     /// [`GridError::Length`], [`GridError::Features`], [`GridError::NoSuchBag`], [`GridError::Overflow`].
     /// # Source
-    /// Jojic & Perina 2011, Eq. 3; Perina, Jojic, Castellani, Bicego & Murino, Embedding bags of features in
-    /// hyper-dimensional grids: the counting grid model, Eq. 3.
+    /// Jojic & Perina 2011, Eq. 3; with the location prior the journal paper's Eq. 3.
     pub fn posterior<B: Bags>(
         &self,
         bags: &B,
