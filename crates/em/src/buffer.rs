@@ -4,9 +4,9 @@ use countgrid_math::Real;
 
 use crate::{Table, Tables, TablesError, TablesMut, elements};
 
-/// Tables and nothing else: a layout and a buffer, both the caller's storage.
+/// Tables without a model: a layout and a buffer, both the caller's storage.
 ///
-/// For statistics without scratch, for what a file held, for a copy put aside. `L` holds the tables (an
+/// For statistics without scratch, for tables read from a file, for a saved copy. `L` holds the tables (an
 /// array, a `&'static` slice, a `Vec`), `S` the elements.
 ///
 /// ```

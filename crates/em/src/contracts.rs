@@ -14,7 +14,7 @@ pub struct Table {
 /// A model, or a statistics object, as a shape and one flat buffer.
 ///
 /// The tables follow one another without gaps, in the order of [`Tables::layout`], and fill
-/// [`Tables::buffer`]. What can be done with that alone is in [`TablesExt`](crate::TablesExt).
+/// [`Tables::buffer`]. Generic operations on them are in [`TablesExt`](crate::TablesExt).
 ///
 /// ```
 /// use countgrid_em::{Table, Tables, TablesExt};
@@ -57,12 +57,12 @@ pub trait TablesMut: Tables {
 /// The batch is a parameter of the trait, so one model fits CSR, dense rows or single bags, and a
 /// sequence model fits sequences. Statistics add up over batches in any split.
 ///
-/// [`EmPlan::fit`](crate::EmPlan::fit) is the loop; this is one turn of it by hand:
+/// [`EmPlan::fit`](crate::EmPlan::fit) is the loop; this is one iteration written out:
 ///
 /// ```
 /// use countgrid_em::{Fit, TablesMutExt};
 ///
-/// fn turn<B, M: Fit<B>>(model: &mut M, parts: &[B], statistics: &mut M::Statistics) -> Result<f64, M::Error> {
+/// fn iteration<B, M: Fit<B>>(model: &mut M, parts: &[B], statistics: &mut M::Statistics) -> Result<f64, M::Error> {
 ///     statistics.clear();
 ///     let mut free_energy = 0.0;
 ///     for batch in parts {
@@ -85,7 +85,7 @@ pub trait Fit<B: ?Sized>: Learn {
 pub trait Learn {
     /// Sums over bags, with the scratch that the two steps need.
     type Statistics: TablesMut;
-    /// What can be wrong with a batch or with statistics of another shape.
+    /// The error for a batch that cannot be used, or for statistics of another shape.
     type Error;
 
     /// M-step: updates the parameters. The sums are left as they were; the scratch is used.
@@ -94,14 +94,14 @@ pub trait Learn {
     /// Statistics of another shape.
     fn maximization(&mut self, statistics: &mut Self::Statistics) -> Result<(), Self::Error>;
 
-    /// Negative log prior of the parameters, up to a constant, in nats. The loop watches free energy plus
+    /// Negative log prior of the parameters, up to a constant, in nats. The loop lowers free energy plus
     /// penalty.
     fn penalty(&self) -> f64 {
         0.0
     }
 }
 
-/// A model whose variational free energy of a datum falls apart into named terms.
+/// A model whose variational free energy of a datum is a sum of named terms.
 ///
 /// The datum is a parameter of the trait, as the batch of [`Fit`] is: models of bags take one `Bag` of `countgrid-counts`,
 /// models of sequences one `Sequence`, a model of something else a type of its own. A reference to a model is a model too.
@@ -110,7 +110,7 @@ pub trait Learn {
 /// ```
 /// use countgrid_em::FreeEnergy;
 ///
-/// /// A fair choice between two Poisson distributions.
+/// /// A mixture of two Poisson distributions with equal weights.
 /// struct Two([f64; 2]);
 /// impl FreeEnergy<f64> for Two {
 ///     type Scalar = f64;
@@ -188,14 +188,17 @@ pub enum Distributions {
     Rows,
     /// Every column is: a feature-major table of distributions over features.
     Columns,
-    /// None. In the place of counts stands the derivative of the log-likelihood, whatever the parameters are.
+    /// None: the parameters are not distributions, and in place of expected counts there is the derivative of the
+    /// log-likelihood.
     None,
 }
 
-/// A model whose parameters are distributions, and how often a datum is expected to have drawn from each entry.
+/// A model whose parameters are distributions, with the expected counts of a datum: how often it is expected to have drawn
+/// each entry.
 ///
-/// Of a model with an exact posterior the count of an entry, over the entry, is the derivative of `log p(x)` in it: all
-/// that a gradient needs, in whichever coordinates. With a bound that the posterior maximises it is the bound's.
+/// If the posterior is exact, the expected count of an entry divided by the entry is the derivative of `log p(x)` with
+/// respect to it, from which gradients follow in any coordinates. With a bound that the posterior maximises it is the
+/// derivative of the bound.
 ///
 /// ```
 /// use countgrid_em::{Distributions, ExpectedCounts, Table, TableBuffer, Tables};
@@ -251,7 +254,7 @@ pub trait ExpectedCounts<X: ?Sized>: Tables {
     ) -> Result<Self::Scalar, Self::Error>;
 }
 
-/// A model whose E-step can be flattened: `q ∝ p(x, s)^β`.
+/// A model whose posterior can be tempered: `q ∝ p(x, s)^β`.
 ///
 /// Called by [`EmPlan::fit_annealed`](crate::EmPlan::fit_annealed) before every E-step.
 ///

@@ -2,7 +2,7 @@ use core::{fmt, ops::ControlFlow};
 
 use crate::{Anneal, Annealing, EmPlan, Fit, Iterations};
 
-/// What an observer is told once an iteration.
+/// What an observer receives after each iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -20,8 +20,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The progress of so many updates, such as one that was written down to go on from
-    /// ([`Iterations::resume`](crate::Iterations::resume)).
+    /// The progress after a number of updates, such as one read from a checkpoint for
+    /// [`Iterations::resume`](crate::Iterations::resume).
     pub const fn new(
         iteration: usize,
         beta: f64,
@@ -40,7 +40,7 @@ pub enum End {
     Converged,
     /// All iterations were used.
     Limit,
-    /// The observer asked for it.
+    /// The observer stopped it.
     Stopped,
 }
 
@@ -75,7 +75,7 @@ impl Outcome {
 pub enum FitError<E> {
     /// The model refused a batch or statistics.
     Model(E),
-    /// The objective is not a number or infinite, so nothing can be said of the fit.
+    /// The objective is NaN or infinite.
     Objective { iteration: usize, free_energy: f64, penalty: f64 },
     /// A mini-batch whose share of the data is outside `(0, 1]`.
     Share { iteration: usize, share: f64 },
@@ -116,19 +116,19 @@ impl<E: core::error::Error + 'static> core::error::Error for FitError<E> {
     }
 }
 
-/// An observer that looks away: never stops a fit.
+/// An observer that does nothing and never stops a fit.
 pub fn no_observer<M: ?Sized>(_: &M, _: &Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
 impl EmPlan {
-    /// Fits a model to a batch: E-step, judgement, M-step, and again.
+    /// Fits a model to a batch by alternating E-steps and M-steps.
     ///
-    /// An iteration is an update of the parameters. Before the first and after each of them an E-step finds
-    /// the objective, free energy plus penalty, of the present parameters; then the observer is called and
-    /// the fit ends if it says so, if it has converged ([`EmOptions::tolerance`](crate::EmOptions)), or if all
-    /// iterations are used. So the outcome is that of the parameters that the model is left with, and the
-    /// statistics are theirs too.
+    /// An iteration is an update of the parameters. Before the first and after each of them an E-step computes
+    /// the objective, free energy plus penalty, of the current parameters; then the observer is called, and
+    /// the fit ends if the observer stops it, if it has converged ([`EmOptions::tolerance`](crate::EmOptions)), or
+    /// if all iterations are used. So the outcome and the statistics belong to the parameters that the model is left
+    /// with.
     ///
     /// What the statistics held before is cleared. Nothing allocates.
     ///
@@ -195,7 +195,7 @@ impl EmPlan {
         Self::run(model, observer, |model| iterations.step(model, batch, statistics))
     }
 
-    /// [`EmPlan::fit`] with posteriors that begin flat and sharpen, which loses many a poor optimum.
+    /// [`EmPlan::fit`] with deterministic annealing: posteriors begin flat and sharpen, which avoids many poor optima.
     ///
     /// The iterations of the schedule come first and do not count against the limit. The objectives of
     /// different temperatures cannot be compared, so convergence is tested between two E-steps at `β = 1`

@@ -3,8 +3,8 @@ use crate::{
     fit::{has_converged, objective},
 };
 
-/// A fit in progress, one iteration a call, for a caller that has other things to do in between: a page that shows
-/// how far it is, a program that may be asked to stop. [`EmPlan::fit`] is this in a loop.
+/// A fit in progress, one iteration per call, for callers that act between iterations: that draw the progress, or may be
+/// interrupted. [`EmPlan::fit`] is this in a loop.
 ///
 /// ```
 /// use countgrid_em::{EmPlan, Fit, FitError, Iterations};
@@ -27,12 +27,12 @@ use crate::{
 /// }
 /// ```
 ///
-/// All that it knows besides the model and the statistics is [`Iterations::last`]: a fit that is to go on in another
-/// process writes down these three, and [`Iterations::resume`] takes it up.
+/// Its state, besides the model and the statistics, is [`Iterations::last`]: to continue a fit in another process save these
+/// three, and call [`Iterations::resume`] with them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Iterations {
     plan: EmPlan,
-    last: Option<Progress>, // whose statistics are still to be learned from
+    last: Option<Progress>, // its statistics are those of the next M-step
 }
 
 impl Iterations {
@@ -57,11 +57,11 @@ impl Iterations {
         self.last.map_or(0, |last| last.iteration)
     }
 
-    /// Updates the parameters from the statistics of the step before, if there was one, and judges them: an E-step
-    /// finds their objective. Says with it whether the fit has ended. So the last progress is that of the parameters
-    /// that the model has, and so are the statistics; these belong to the fit until it ends.
+    /// Updates the parameters from the statistics of the step before, if there was one, and evaluates them by an E-step.
+    /// Returns the progress, and why the fit has ended if it has. The last progress and the statistics are those of the
+    /// parameters that the model has; the statistics are not to be changed until the fit has ended.
     ///
-    /// After the end another step goes on; after an error there is nothing to go on from.
+    /// A step after the end continues the fit; after an error it cannot be continued.
     ///
     /// # Errors
     /// [`FitError::Model`]; [`FitError::Objective`] if free energy or penalty is NaN or infinite. The model has then
@@ -82,8 +82,8 @@ impl Iterations {
     /// A step of [`EmPlan::fit_annealed`]: at the inverse temperature that the schedule has for it, which the model keeps.
     /// The iterations of the schedule do not count against the limit of the plan.
     ///
-    /// The schedule is at 1 where a fit converges or uses up its iterations. Whoever ends it before gives the model back
-    /// its exact posterior: `model.set_inverse_temperature(1.0)`.
+    /// The schedule is at 1 where a fit converges or uses up its iterations. A caller that ends it earlier restores the
+    /// exact posterior: `model.set_inverse_temperature(1.0)`.
     ///
     /// # Errors
     /// Those of [`Iterations::step`].

@@ -1,15 +1,15 @@
 //! Expectation maximisation over any model: tables, fitting, free energy.
 //!
-//! Three contracts, and what can be written once against them.
+//! Three contracts, and the generic code that is written against them.
 //!
 //! - **Tables**: a model or a statistics object is a layout and one flat buffer. [`Tables`], [`TablesMut`]; look
-//!   up, clear, scale, merge, copy with [`TablesExt`], [`TablesMutExt`]; [`TableBuffer`] is tables and nothing
-//!   else.
+//!   up, clear, scale, merge, copy with [`TablesExt`], [`TablesMutExt`]; [`TableBuffer`] is such tables
+//!   without a model.
 //! - **Fitting**: [`Fit`] is an E-step that adds statistics and an M-step that reads them. [`EmPlan::fit`] is the
 //!   loop, with [annealing](EmPlan::fit_annealed) and seeded [`Restarts`], and [`Iterations`] the same one step at a
-//!   time; mini-batch by mini-batch there are [`StepwisePlan::fit`], [`StepwiseFit`] and [`Stepwise`]. [`parallel`] shares
+//!   time; for mini-batches there are [`StepwisePlan::fit`], [`StepwiseFit`] and [`Stepwise`]. [`parallel`] shares
 //!   work on tables among threads.
-//! - **Free energy**: [`FreeEnergy`], the named terms of a datum; beside it [`ExpectedCounts`], from which gradients are.
+//! - **Free energy**: [`FreeEnergy`], the named terms of a datum; and [`ExpectedCounts`], from which gradients are computed.
 //!
 //! ```
 //! use core::convert::Infallible;
@@ -44,9 +44,9 @@
 //! # Many blocks, many machines
 //!
 //! With the feature `alloc`, statistics of blocks of bags ([`BLOCK_BAGS`]) are added up in one fixed binary tree:
-//! [`expectation_by_blocks`] and [`BlockExpectation`] for blocks that are read one after the other, [`ByBlocks`] for the loops
-//! above, [`Reduction`], [`PartialSum`] and [`merge_parts`] where some were computed elsewhere. The sums of a collection
-//! then do not depend on who computed which.
+//! [`expectation_by_blocks`] and [`BlockExpectation`] for blocks that are read one after the other, [`ByBlocks`] for the
+//! loops above, [`Reduction`], [`PartialSum`] and [`merge_parts`] where some were computed elsewhere. The sums of a
+//! collection then do not depend on where each block was computed.
 //!
 //! # Features
 //!

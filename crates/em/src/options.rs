@@ -17,7 +17,7 @@ pub struct EmOptions {
     /// A fit has converged when `|J - J_old| ≤ tolerance · |J|`, with the objective `J`, twice in a row and the second
     /// time by no more (near a flat start gains are small but grow), or when nothing changes. Finite, not negative.
     pub tolerance: f64,
-    /// At most so many updates of the parameters; with 0 they are only judged.
+    /// The most updates of the parameters; with 0 they are only evaluated.
     pub iterations: usize,
 }
 

@@ -54,8 +54,8 @@ impl From<TablesError> for ReductionError {
 
 /// Statistics and free energy of the blocks below one node of the tree, computed here or elsewhere.
 ///
-/// The tree is that of the binary digits of block numbers: blocks `2 i` and `2 i + 1` are siblings, then pairs of pairs. At the
-/// end of the data a node has fewer blocks than a power of two.
+/// The tree is that of the binary digits of block numbers: blocks `2 i` and `2 i + 1` are siblings, then pairs of pairs. At
+/// the end of the data a node has fewer blocks than a power of two.
 ///
 /// ```
 /// use countgrid_em::{PartialSum, ReductionError, Table, TableBuffer, Tables};
@@ -85,7 +85,7 @@ impl<S> PartialSum<S> {
         Self { first_block: block, blocks: 1, statistics, free_energy }
     }
 
-    /// What another machine has computed of `blocks` blocks from `first_block` on.
+    /// The sums of `blocks` blocks from `first_block` on, computed elsewhere.
     ///
     /// # Errors
     /// [`ReductionError::NotANode`] unless a node of the tree has these blocks.
@@ -163,8 +163,8 @@ impl<S: TablesMut> PartialSum<S> {
 /// Adds up statistics of blocks, one after the other, in the fixed binary tree of [`PartialSum`].
 ///
 /// Two sums are added as soon as they are siblings with all of their blocks, as digits carry in a binary counter; in the
-/// end what is left is added from the smallest to the largest. So at most `log2(blocks) + 1` sums are kept, and the result
-/// does not depend on who computed which of them.
+/// end those that remain are added from the smallest to the largest. So at most `log2(blocks) + 1` sums are kept, and the
+/// result does not depend on where each was computed.
 ///
 /// ```
 /// use countgrid_em::{Reduction, Table, TableBuffer, Tables};
@@ -197,7 +197,7 @@ impl<S: TablesMut> Reduction<S> {
     pub fn new() -> Self {
         Self::from_block(0)
     }
-    /// Before another block, where others add up those before: [`Reduction::into_parts`] is then what they need.
+    /// Before another block, where the blocks before it are added up elsewhere; pass on [`Reduction::into_parts`].
     pub fn from_block(first_block: usize) -> Self {
         Self { next_block: first_block, sums: Vec::new(), spare: Vec::new() }
     }

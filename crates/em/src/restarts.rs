@@ -9,7 +9,7 @@ pub struct Restart {
     pub seed: u64,
 }
 
-/// The run that won.
+/// The best run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Best {
     /// Which run it was.
@@ -20,8 +20,8 @@ pub struct Best {
 
 /// Runs from several random starts, of which the one with the lowest objective is kept; the first of equals.
 ///
-/// [`Restarts::run`] does everything for a model that is nothing but tables. A model that must do more to
-/// take parameters back goes step by step, with [`Restarts::next_restart`] and [`Restarts::keep`]:
+/// [`Restarts::run`] is enough for a model that consists of its tables. A model that must do more to restore its
+/// parameters uses [`Restarts::next_restart`] and [`Restarts::keep`]:
 ///
 /// ```
 /// use countgrid_em::{EmOptions, FitError, Restarts, no_observer};
@@ -77,18 +77,18 @@ impl Restarts {
     pub const fn resume(
         count: usize,
         seed: u64,
-        begun: usize,
+        started: usize,
         best: Option<Best>,
         stopped: bool,
     ) -> Result<Self, OptionError> {
         match Self::new(count, seed) {
-            Ok(restarts) => Ok(Self { next: begun, best, stopped, ..restarts }),
+            Ok(restarts) => Ok(Self { next: started, best, stopped, ..restarts }),
             Err(error) => Err(error),
         }
     }
 
-    /// Runs begun so far.
-    pub const fn begun(&self) -> usize {
+    /// Number of runs started so far.
+    pub const fn started(&self) -> usize {
         self.next
     }
 
@@ -107,10 +107,10 @@ impl Restarts {
         Some(Restart { index, seed: restart_seed(self.seed, index) })
     }
 
-    /// Takes note of how the run that was begun last has ended. Whether it is the best so far, so that its
-    /// parameters are to be put aside.
+    /// Records how the run that was started last has ended, and returns whether it is the best so far: if so, its
+    /// parameters are to be saved.
     ///
-    /// A run that was stopped while annealing only wins where there is no other.
+    /// A run that was stopped while annealing is the best only if there is no other.
     pub fn keep(&mut self, outcome: &Outcome) -> bool {
         self.stopped |= outcome.end == End::Stopped;
         let rank = |outcome: &Outcome| (outcome.beta != 1.0, outcome.objective);
@@ -128,8 +128,8 @@ impl Restarts {
         self.best
     }
 
-    /// Calls `attempt` for every run: it gives the model a start drawn from the seed and fits it, in whichever
-    /// way. The model is left with the best parameters, of which `best`, as long as the model's buffer, keeps
+    /// Calls `attempt` for every run: it initialises the model from the seed and fits it. The
+    /// model is left with the best parameters, of which `best`, as long as the model's buffer, keeps
     /// a copy meanwhile.
     ///
     /// # Errors
@@ -194,8 +194,8 @@ impl Restarts {
     }
 }
 
-/// The seed of a run: the base seed itself for the first, so that one run is what a plain fit is; for later
-/// ones the output of SplitMix64 begun at the base seed.
+/// The seed of a run: for the first the base seed itself, so that a single run equals a plain fit; for later
+/// ones the outputs of SplitMix64 seeded with the base seed.
 ///
 /// ```
 /// use countgrid_em::restart_seed;

@@ -82,15 +82,15 @@ impl StepwiseOptions {
 
 /// Checked settings of a stepwise fit.
 ///
-/// After every mini-batch the statistics move towards those of the batch, blown up to the size of the data set,
-/// and the parameters follow: `S ← (1 - η) S + η (T / |batch|) s`. One statistics object does it, since an
+/// After every mini-batch the statistics move towards those of the batch, scaled up to the size of the data set,
+/// and the parameters are updated from them: `S ← (1 - η) S + η (T / |batch|) s`. One statistics object does it, since an
 /// E-step adds: scale `S`, add `s`, scale back.
 ///
 /// The first mini-batch replaces whatever the statistics held, `η_0 = 1`: there is nothing yet to be kept.
 ///
 /// # Source
-/// O. Cappé & E. Moulines, On-line expectation-maximization algorithm for latent data models, Journal of the Royal Statistical
-/// Society B 71(3), 2009; P. Liang & D. Klein, Online EM for unsupervised models, NAACL 2009.
+/// O. Cappé & E. Moulines, On-line expectation-maximization algorithm for latent data models, Journal of the Royal
+/// Statistical Society B 71(3), 2009; P. Liang & D. Klein, Online EM for unsupervised models, NAACL 2009.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepwisePlan(StepwiseOptions);
 
@@ -109,13 +109,13 @@ impl StepwisePlan {
         }
     }
 
-    /// Goes over the data again and again, one mini-batch at a time.
+    /// Fits a model by passes over the data, one mini-batch at a time.
     ///
     /// `batches` gives the mini-batches of a pass, each with its share `|batch| / T` of the data, in `(0, 1]`;
     /// they may come in another order in another pass.
     ///
     /// The free energy is an estimate: that of the mini-batches seen in the present pass, each under the
-    /// parameters that it met, blown up to the size of the data set. The observer is called after every
+    /// parameters before its update, scaled up to the size of the data set. The observer is called after every
     /// update; there is a [`Progress::change`], and a test of convergence, at the end of each pass but the
     /// first. An outcome's `iterations` are updates.
     ///
@@ -153,8 +153,8 @@ impl StepwisePlan {
     }
 }
 
-/// Where a stepwise fit over passes is between two mini-batches, apart from model and statistics: plain data, to be
-/// written down and to go on from ([`StepwiseFit::resume`]).
+/// The state of a stepwise fit between two mini-batches, apart from model and statistics: plain data to save and to continue
+/// from ([`StepwiseFit::resume`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepwiseState {
     /// Mini-batches learned so far, in all passes.
@@ -205,7 +205,7 @@ impl StepwiseFit {
         Self::resume(plan, StepwiseState::default())
     }
 
-    /// Goes on from a state, with the model and the statistics that belong to it.
+    /// Continues from a state, with the model and the statistics that belong to it.
     pub const fn resume(plan: StepwisePlan, state: StepwiseState) -> Self {
         Self { plan, state }
     }
@@ -264,7 +264,7 @@ impl StepwiseFit {
 
 /// A stepwise fit in progress, for data that arrive one mini-batch after the other.
 ///
-/// The statistics hold what has been learned: to go on another day, keep them with the parameters and
+/// The statistics are a running average: to continue later, save them with the parameters and
 /// [`Stepwise::steps`].
 ///
 /// ```
@@ -295,7 +295,7 @@ impl Stepwise {
     pub fn new(plan: StepwisePlan) -> Self {
         Self { plan, steps: 0 }
     }
-    /// Goes on after so many mini-batches, with the statistics that they left.
+    /// Continues after a number of mini-batches, with the statistics that they left.
     pub fn resume(plan: StepwisePlan, steps: usize) -> Self {
         Self { plan, steps }
     }
@@ -305,7 +305,7 @@ impl Stepwise {
     }
 
     /// Learns from one mini-batch, which is a `share` of the data in `(0, 1]`. Returns the mini-batch's free
-    /// energy, in nats, under the parameters that it met.
+    /// energy, in nats, under the parameters before the update.
     ///
     /// # Errors
     /// [`FitError::Share`], and nothing has changed; [`FitError::Model`], [`FitError::Objective`], and the

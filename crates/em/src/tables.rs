@@ -1,4 +1,4 @@
-//! What is written once against the table contract.
+//! Generic operations on tables.
 
 use core::{fmt, ops::Range};
 
@@ -39,7 +39,7 @@ pub const fn elements(layout: &[Table]) -> Option<usize> {
     Some(sum)
 }
 
-/// Why two sets of tables, or a layout and a buffer, do not go together.
+/// Why two sets of tables, or a layout and a buffer, do not match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

@@ -1,4 +1,4 @@
-//! Statistics of blocks have one sum, whoever computed which of them.
+//! Statistics of blocks have one sum, wherever each block was computed.
 #![cfg(feature = "alloc")]
 
 mod models;

@@ -363,7 +363,7 @@ fn restarts_go_on_where_they_were() {
     let mut whole = Restarts::new(4, 9).unwrap();
     let mut parts = whole.clone();
     for objective in [3.0, 1.0, 2.0, 0.5] {
-        parts = Restarts::resume(4, 9, parts.begun(), parts.best(), parts.is_stopped()).unwrap();
+        parts = Restarts::resume(4, 9, parts.started(), parts.best(), parts.is_stopped()).unwrap();
         assert_eq!(parts.next_restart(), whole.next_restart());
         assert_eq!(parts.keep(&outcome(objective)), whole.keep(&outcome(objective)));
         assert_eq!(parts, whole);
@@ -450,7 +450,7 @@ fn a_run_that_fails_or_stops_loses_nothing() {
 
 #[test]
 fn seeds_are_portable() {
-    // SplitMix64 begun at 1234567: the reference implementation's first outputs.
+    // SplitMix64 seeded with 1234567: the reference implementation's first outputs.
     let seeds: Vec<_> = (1..=3).map(|index| restart_seed(1_234_567, index)).collect();
     assert_eq!(seeds, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
 }

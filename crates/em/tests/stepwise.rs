@@ -1,4 +1,4 @@
-//! Mini-batches: what they share with the batch fit, and that they get there.
+//! Stepwise fits: what they share with the batch fit, and that they converge.
 
 mod models;
 

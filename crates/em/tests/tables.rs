@@ -1,4 +1,4 @@
-//! What is written once against the table contract.
+//! Generic operations on tables.
 
 use countgrid_em::{Table, TableBuffer, Tables, TablesError, TablesExt, TablesMut, TablesMutExt, elements};
 use proptest::prelude::*;

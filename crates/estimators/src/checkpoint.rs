@@ -1,8 +1,9 @@
 //! A training between two steps as a file, and back.
 //!
-//! Tables: `learner.NAME` and `statistics.NAME` of the run under way and `best.NAME` of the best before, each as the
-//! contract [`countgrid_em::Tables`] lays it out, `[rows, columns]`. Texts: `kind`, `model` and `version`; `option.NAME` and `data.NAME`,
-//! by which a checkpoint is known; and `state.NAME`, where the training is. Numbers are written in full, as text.
+//! Tables: `learner.NAME` and `statistics.NAME` of the run under way and `best.NAME` of the best before, each as the contract
+//! [`countgrid_em::Tables`] lays it out, `[rows, columns]`. Texts: `kind`, `model` and `version`; `option.NAME` and
+//! `data.NAME`, which identify a checkpoint; and `state.NAME`, the state of the training. Numbers are written in full, as
+//! text.
 
 use std::borrow::Borrow;
 
@@ -54,12 +55,12 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
         Ok(*self.digest.get_or_init(|| digest))
     }
 
-    /// Goes on from a [checkpoint](crate::Train::checkpoint), with the options and data that it was written with: every further
-    /// step has the bits that it would have had.
+    /// Continues from a [checkpoint](crate::Train::checkpoint), with the options and data that it was written with: every
+    /// further step has the bits that it would have had.
     ///
     /// # Errors
-    /// [`EstimatorError::Checkpoint`] says what differs, or what the file lacks; tables that are no parameters are refused
-    /// as the model refuses them.
+    /// [`EstimatorError::Checkpoint`] says what differs, or what the file lacks; for invalid parameters the error of the
+    /// model.
     pub fn resume(plan: E, data: D, file: ModelFile) -> Result<Self, EstimatorError> {
         let mut training = Self::new(plan, data)?;
         let digest = training.known_by()?;
@@ -78,8 +79,8 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
                 Some(Best { restart, outcome: Outcome::new(&at, end) })
             }
         };
-        let (begun, stopped) = (record.get("state.restarts")?, record.get("state.stopped")?);
-        training.restarts = Restarts::resume(count, seed, begun, best, stopped)?;
+        let (started, stopped) = (record.get("state.restarts")?, record.get("state.stopped")?);
+        training.restarts = Restarts::resume(count, seed, started, best, stopped)?;
         training.stopping = record.get("state.stopping")?;
         training.done = record.get("state.done")?;
         if record.has("state.run.stage") {
@@ -189,7 +190,7 @@ pub(crate) fn write<E: Estimator, D: Borrow<E::Data>>(
     }
     let plan = &training.plan;
     let mut record = Record::new(E::KIND, &plan.options(), &training.known_by()?);
-    record.set("state.restarts", training.restarts.begun());
+    record.set("state.restarts", training.restarts.started());
     record.set("state.stopped", training.restarts.is_stopped());
     record.set("state.stopping", training.stopping);
     record.set("state.done", training.done);

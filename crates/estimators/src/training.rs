@@ -13,8 +13,8 @@ use crate::{DataDigest, Estimator, EstimatorError, InitialPhase, MiniBatchPass, 
 /// A training by expectation maximisation: every stage of a [`crate::Schedule`] from every random start, of which the one
 /// with the lowest objective is kept.
 ///
-/// The data are borrowed (`&Data`) or owned in any way (`Rc<Data>`). Between two steps it can be drawn, stopped, or
-/// written to a [checkpoint](crate::Train::checkpoint), from which [`Training::resume`] goes on to the same bits.
+/// The data are borrowed (`&Data`) or owned in any way (`Rc<Data>`). Between two steps it can be shown, stopped, or
+/// saved to a [checkpoint](crate::Train::checkpoint), from which [`Training::resume`] continues to the same bits.
 pub struct Training<E: Estimator, D> {
     pub(crate) plan: E,
     pub(crate) data: D,
@@ -101,7 +101,7 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
         &self.plan
     }
 
-    /// What the last step found, if there was one.
+    /// The progress of the last step, if there was one.
     pub fn last(&self) -> Option<&Progress> {
         self.last.as_ref()
     }
@@ -120,7 +120,7 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
         self.restarts.best()
     }
 
-    /// The parameters as they are: of the run under way, else of the best; `None` before the first step.
+    /// The current parameters: of the run under way, else of the best; `None` before the first step.
     pub fn parameters(&self) -> Option<&E::Parameters> {
         let present = match self.run.as_ref().map(|run| &run.state) {
             Some(State::At(fitting)) => Some(&fitting.learner),
@@ -236,7 +236,7 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
         {
             self.best = Some(fitting.learner);
         }
-        self.done = self.restarts.is_stopped() || self.restarts.begun() >= self.plan.schedule().restarts;
+        self.done = self.restarts.is_stopped() || self.restarts.started() >= self.plan.schedule().restarts;
     }
 
     fn progress(&self, run: &Run<E>, phase: Phase, iteration: usize, at: &EmProgress) -> Progress {
