@@ -3,7 +3,7 @@ use std::{fmt, str::FromStr};
 /// A column of a table that is neither text, title, label, id nor counts, as values of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// What the table calls it.
+    /// Its name in the table.
     pub name: String,
     /// One value for each document.
     pub values: ColumnValues,
@@ -55,7 +55,7 @@ pub struct Date {
     day: u8,   // 1..=31
 }
 
-/// A text that is no [`Date`].
+/// The error for a text that is not a [`Date`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DateError;
 
@@ -159,12 +159,12 @@ impl ColumnsBuilder {
     pub(crate) fn push(&mut self, fields: &[String]) {
         for (place, field) in self.columns.iter_mut().zip(fields) {
             if place.as_mut().is_some_and(|column| !column.push(field)) {
-                *place = None; // its values are given back at once
+                *place = None; // frees its values at once
             }
         }
     }
 
-    /// The columns, of the documents that `drawn` has marked. Those without a value are none.
+    /// The columns of the documents that `drawn` has marked. A column without any value is left out.
     pub(crate) fn finish(self, drawn: Option<&[bool]>) -> Vec<Column> {
         let columns = self.columns.into_iter().flatten();
         let mut columns: Vec<Column> = columns

@@ -29,7 +29,7 @@ pub enum CorpusKind {
 /// Where there are documents, labels and columns, they are in the order of the bags.
 #[derive(Debug)]
 pub struct Corpus<T> {
-    /// How to call it: the name of the file or folder.
+    /// Its name: that of the file or folder.
     pub name: String,
     /// One for each bag, if [`CorpusOptions::keep_documents`] asks for them.
     pub documents: Vec<DocumentInfo>,
@@ -52,7 +52,7 @@ pub struct Corpus<T> {
     /// The counts as a fit takes them, each rounded once, to nearest: those up to 2²⁴ in `f32` and 2⁵³ in `f64`
     /// are exact. A fraction that rounds to zero is left out.
     pub bags: Blocks<T>,
-    /// What was read, if something was.
+    /// What was read, if the corpus was read from a path.
     pub source: Option<countgrid_io::Summary>,
     /// Which words were found and which were left out, if the vocabulary was selected from texts.
     pub words: Option<countgrid_text::Summary>,
@@ -83,11 +83,10 @@ impl<T> Corpus<T> {
 }
 
 impl<T: Real + Storable> Corpus<T> {
-    /// Counts the words of documents and selects the vocabulary; `name` is how to call them.
+    /// Counts the words of documents and selects the vocabulary; `name` is the name of the corpus.
     ///
     /// # Errors
-    /// [`CorpusError::NoWords`] if no word is left; options of words that make no sense; a temporary file that cannot be
-    /// written.
+    /// [`CorpusError::NoWords`] if no word is left; invalid options of words; a temporary file that cannot be written.
     ///
     /// ```
     /// use countgrid_corpus::{Corpus, CorpusOptions};
@@ -107,11 +106,11 @@ impl<T: Real + Storable> Corpus<T> {
         let mut selector = Selector::new(options)?;
         documents.into_iter().try_for_each(|document| selector.item(Item::Document(document)))?;
         let corpus = Self { name: name.to_owned(), ..selector.finish()? };
-        corpus.some_words(Path::new(name))
+        corpus.require_words(Path::new(name))
     }
 
-    /// Counts the words of texts and selects the vocabulary; documents are called by their numbers, from 1, and entitled
-    /// by their first words.
+    /// Counts the words of texts and selects the vocabulary; documents have their numbers, from 1, as ids and
+    /// their first words as titles.
     ///
     /// # Errors
     /// As [`Corpus::from_documents`].
@@ -156,11 +155,11 @@ impl<T: Real + Storable> Corpus<T> {
         Ok(Self::new(Finished { vocabulary, tokens, nonempty, bags }, Vec::new(), CorpusKind::Counts))
     }
 
-    /// Counts the words of new documents against the vocabulary of a fitted model; `text` says how it was made.
+    /// Counts the words of new documents against the vocabulary of a fitted model; `text` are the options it was made with.
     /// [`CorpusOptions::words`] and [`CorpusOptions::sample`] are not used.
     ///
     /// # Errors
-    /// Options of text that make no sense; a temporary file that cannot be written.
+    /// Invalid options of text; a temporary file that cannot be written.
     ///
     /// ```
     /// use countgrid_corpus::{Corpus, CorpusOptions};
@@ -179,7 +178,7 @@ impl<T: Real + Storable> Corpus<T> {
         Self::count_documents("texts", documents(texts), vocabulary, text, options)
     }
 
-    /// As [`Corpus::count_texts`], of documents; `name` is how to call them.
+    /// As [`Corpus::count_texts`], of documents; `name` is the name of the corpus.
     ///
     /// # Errors
     /// As [`Corpus::count_texts`].
@@ -196,8 +195,8 @@ impl<T: Real + Storable> Corpus<T> {
         Ok(Self { name: name.to_owned(), ..recount.finish(text)? })
     }
 
-    /// Unless no word is left.
-    pub(crate) fn some_words(self, path: &Path) -> Result<Self, CorpusError> {
+    /// Itself, or an error if no word is left.
+    pub(crate) fn require_words(self, path: &Path) -> Result<Self, CorpusError> {
         if self.vocabulary.is_empty() {
             return Err(CorpusError::NoWords { path: path.to_path_buf(), documents: self.bags.len() });
         }

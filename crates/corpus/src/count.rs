@@ -1,4 +1,4 @@
-//! Documents are counted against a vocabulary that exists.
+//! Counting documents against an existing vocabulary.
 
 use std::collections::HashMap;
 

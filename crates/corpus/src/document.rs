@@ -5,7 +5,7 @@ const SNIPPET: usize = 200;
 /// Words of a bag without text that a list shows.
 pub(crate) const SNIPPET_WORDS: usize = 16;
 
-/// What a document is, apart from its words.
+/// A document without its words.
 ///
 /// ```
 /// use countgrid_corpus::DocumentInfo;
@@ -15,9 +15,9 @@ pub(crate) const SNIPPET_WORDS: usize = 16;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DocumentInfo {
-    /// What the data calls it, or its number from 1.
+    /// Its id in the data, or its number from 1.
     pub id: String,
-    /// What to show for it.
+    /// Its title for display.
     pub title: String,
     /// How the text begins; of a bag without text its most frequent words.
     pub snippet: String,
@@ -26,10 +26,10 @@ pub struct DocumentInfo {
 }
 
 impl DocumentInfo {
-    /// What tables of documents begin with.
+    /// The first columns of tables of documents.
     pub const COLUMNS: [&'static str; 5] = ["id", "title", "label", "tokens", "known_tokens"];
 
-    /// Those columns of a document with this label and so many tokens of the vocabulary.
+    /// The values of [`DocumentInfo::COLUMNS`], for a document with this label and this many tokens of the vocabulary.
     pub fn fields(&self, label: &str, known_tokens: f64) -> [String; 5] {
         let (tokens, known_tokens) = (self.tokens.to_string(), known_tokens.to_string());
         [self.id.clone(), self.title.clone(), label.to_owned(), tokens, known_tokens]
@@ -41,7 +41,7 @@ impl DocumentInfo {
         Self { id: document.id, title: document.title, snippet, tokens }
     }
 
-    /// Of a bag that was counted before, called by its id if it has one, else by its place.
+    /// Of a bag that was counted before, under its id if it has one, else under its number.
     pub(crate) fn from_bag(id: Option<String>, place: usize, snippet: String, tokens: f64) -> Self {
         match id {
             Some(id) => Self { title: id.clone(), id, snippet, tokens },

@@ -4,7 +4,7 @@ use countgrid_counts::BagsError;
 use countgrid_io::{BlockError, ReadError};
 use countgrid_text::TextError;
 
-/// Why documents, or counts, did not become a corpus.
+/// Why a corpus could not be made.
 ///
 /// ```
 /// use countgrid_corpus::CorpusError;
@@ -20,7 +20,7 @@ pub enum CorpusError {
     Blocks(BlockError),
     /// Options of the text were refused, or a document has too many words.
     Text(TextError),
-    /// Counts that are none.
+    /// Values that are not counts.
     Bags(BagsError),
     /// A number that is negative after scaling.
     NegativeNumber {
@@ -45,7 +45,7 @@ pub enum CorpusError {
         /// Number of documents.
         documents: usize,
     },
-    /// Not one word for each feature.
+    /// A number of words other than that of features.
     Vocabulary {
         /// Number of features.
         features: usize,

@@ -18,7 +18,7 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
-    /// Takes what an item says besides words and counts; what is left of it has them.
+    /// Takes from an item what it has besides words and counts, and returns the item if it has words or counts.
     pub(crate) fn take<'a>(&mut self, item: Item<'a>) -> Option<Item<'a>> {
         match item {
             Item::Document(mut document) => {
@@ -40,7 +40,7 @@ impl Intake {
         None
     }
 
-    /// The labels of so many documents, some of which nothing may have been said about.
+    /// The labels of this many documents, some of which may have none.
     pub(crate) fn labels(&mut self, documents: usize) -> LabelColumn {
         let mut labels = std::mem::take(&mut self.labels);
         while labels.len() < documents {

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-/// Which label each document has, if any.
+/// The label of each document, if it has one.
 ///
 /// ```
 /// use countgrid_corpus::LabelColumn;

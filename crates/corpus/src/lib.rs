@@ -19,12 +19,14 @@
 //! # Ok::<(), countgrid_corpus::CorpusError>(())
 //! ```
 //!
-//! # The way of a bag
-//! A bag is kept twice, both times as a row of a [`CsrBuf`](countgrid_counts::CsrBuf): over everything that was read, and,
-//! once all documents are there and a sample and the vocabulary were chosen, over the vocabulary, as the scalar of the model.
+//! # From a document to a bag
+//! Each bag is stored twice, both times as a row of a [`CsrBuf`](countgrid_counts::CsrBuf): over everything that was read,
+//! and, once all documents have been read and a sample and the vocabulary were chosen, over the vocabulary, in the scalar
+//! type of the model.
 //!
 //! 1. The reader's buffer: of a text the words of [`Counter`](countgrid_text::Counter), of a table the numbers of a record,
-//!    of a docword file its sorted entries. [`Scaling`] hands counts through and replaces other numbers.
+//!    of a docword file its sorted entries. [`Scaling`] leaves counts as they are and turns other
+//!    numbers into counts.
 //! 2. A row of the blocks of everything: `u32` of texts, `f64` of numbers.
 //! 3. A buffer of one row: words become features, forms of one word are added up, the sum is scaled, in `f64`.
 //! 4. A row of [`Corpus::bags`], each count rounded once. Learners borrow its blocks.

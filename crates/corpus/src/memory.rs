@@ -1,6 +1,6 @@
 //! How much memory there is, and how much was used.
 
-/// Bytes that can be had without swapping, where the system tells (Linux).
+/// Bytes available without swapping, where the system reports them (Linux).
 ///
 /// ```
 /// use countgrid_corpus::memory;
@@ -10,7 +10,7 @@ pub fn available() -> Option<u128> {
     parse(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
 }
 
-/// The most bytes that this process has had in memory so far, where the system tells (Linux).
+/// The peak memory of this process in bytes, where the system reports it (Linux).
 ///
 /// ```
 /// use countgrid_corpus::memory;
@@ -26,7 +26,7 @@ fn parse(table: &str, name: &str) -> Option<u128> {
     kibibytes.checked_mul(1024)
 }
 
-/// Bytes for people.
+/// A number of bytes in a human-readable unit.
 ///
 /// ```
 /// assert_eq!(countgrid_corpus::memory::format_bytes(3_210_000_000), "3.2 GB");
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_for_people() {
+    fn sizes_in_units() {
         for (bytes, text) in
             [(0, "0 bytes"), (999, "999 bytes"), (1_200, "1.2 kB"), (48_000_000_000_000, "48.0 TB")]
         {

@@ -9,7 +9,7 @@ use rand_chacha::{
 
 use crate::{Blocks, CorpusError, Storable};
 
-/// Some bags of one pass, and which share of all bags they are.
+/// A mini-batch: some bags of a pass, with their share of all bags.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MiniBatch<C> {
     /// The bags, at least one.
@@ -63,7 +63,7 @@ impl<C: Storable> Iterator for MiniBatches<'_, C> {
     }
 }
 
-/// The place in a pass of [`MiniBatches`], which is given the bags for every mini-batch rather than borrow them.
+/// The position in a pass of [`MiniBatches`]; takes the bags as an argument for every mini-batch rather than borrow them.
 #[derive(Clone, Debug)]
 pub struct MiniBatchCursor<C> {
     blocks: Vec<usize>, // still to come, the next one last

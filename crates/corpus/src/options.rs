@@ -26,7 +26,7 @@ pub struct WordOptions {
     pub min_count: Option<usize>,
     /// In which share of the documents at most, in `(0, 1]`. Default: 1 in texts with `ngrams` and in counts, else 0.5.
     pub max_share: Option<f64>,
-    /// How many words at most (default 3,000): those that tell most pairs of documents apart.
+    /// How many words at most (default 3,000): those that distinguish most pairs of documents.
     pub max_words: usize,
 }
 
@@ -57,7 +57,7 @@ impl WordOptions {
     /// What these options mean for texts.
     pub fn for_text(&self) -> TextOptions {
         let standard = TextOptions::default();
-        // Sequences have their few letters all over.
+        // Most n-grams of a small alphabet are in most sequences.
         let (min_count, max_share) = match self.ngrams {
             Some(_) => (Some(1), 1.0),
             None => (None, standard.max_share),
@@ -120,8 +120,8 @@ pub struct CorpusOptions {
     /// Where bags go. With no memory for blocks at all ([`BlockLimits::streaming`]) there is no limit on how much is read
     /// either; else a data set may have 4 GiB.
     pub blocks: BlockLimits,
-    /// Files that are not read, such as those that the program is to write: they may be there from the last time. Reading
-    /// one of them as the input is an error.
+    /// Files that are not read, such as those that the program is to write: they may exist from an earlier run. One of them
+    /// as the input is an error.
     pub ignore: Vec<PathBuf>,
 }
 

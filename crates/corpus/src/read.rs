@@ -15,15 +15,15 @@ use crate::{
     rows::Rows, select::Selector,
 };
 
-/// Doc comments that are a fair sample of what Cargo has unpacked.
+/// How many doc comments of those that Cargo has unpacked are read at most.
 const CARGO_DOCS: usize = 6_000;
 
 impl<T: Real + Storable> Corpus<T> {
     /// Reads a data set, whatever the path holds (see [`countgrid_io::read`]), counts words and selects the vocabulary.
     ///
     /// # Errors
-    /// What cannot be read; numbers that are no counts; counts too large for `T`; no word that is left; options of words
-    /// that make no sense; an input that is to be ignored; a temporary file that cannot be written.
+    /// A path that cannot be read; numbers that are not counts; counts too large for `T`; no word that is left; invalid
+    /// options of words; an input that is to be ignored; a temporary file that cannot be written.
     ///
     /// ```
     /// use countgrid_corpus::{Corpus, CorpusOptions, WordOptions};
@@ -40,7 +40,7 @@ impl<T: Real + Storable> Corpus<T> {
     pub fn read(path: impl AsRef<Path>, options: &CorpusOptions) -> Result<Self, CorpusError> {
         let mut selector = Selector::new(options)?;
         let summary = visit_path(path.as_ref(), options, |item| selector.item(item))?;
-        selector.finish::<T>()?.read_from(file_name(&summary.path), summary)?.some_words_of_source()
+        selector.finish::<T>()?.read_from(file_name(&summary.path), summary)?.require_words_of_source()
     }
 
     /// Reads the doc comments of the crates that Cargo has unpacked (see [`countgrid_io::cargo_docs`]), 6,000 at most.
@@ -52,11 +52,11 @@ impl<T: Real + Storable> Corpus<T> {
         let mut selector = Selector::new(options)?;
         documents.into_iter().try_for_each(|document| selector.item(Item::Document(document)))?;
         let name = "Cargo's doc comments".to_owned();
-        selector.finish::<T>()?.read_from(name, summary)?.some_words_of_source()
+        selector.finish::<T>()?.read_from(name, summary)?.require_words_of_source()
     }
 
-    /// Reads a data set and counts its words against the vocabulary of a fitted model; `text` says how it was made.
-    /// [`CorpusOptions::words`] and [`CorpusOptions::sample`] are not used.
+    /// Reads a data set and counts its words against the vocabulary of a fitted model; `text` are the options it was made
+    /// with. [`CorpusOptions::words`] and [`CorpusOptions::sample`] are not used.
     ///
     /// # Errors
     /// As [`Corpus::read`]; no word of the vocabulary need be there.
@@ -88,9 +88,9 @@ impl<T: Real + Storable> Corpus<T> {
         Ok(Self { name, source: Some(summary), ..self })
     }
 
-    fn some_words_of_source(self) -> Result<Self, CorpusError> {
+    fn require_words_of_source(self) -> Result<Self, CorpusError> {
         let path = self.source.as_ref().map(|source| source.path.clone()).unwrap_or_default();
-        self.some_words(&path)
+        self.require_words(&path)
     }
 }
 
@@ -153,7 +153,7 @@ impl<T: Real + Storable> SequenceCorpus<T> {
     /// used.
     ///
     /// # Errors
-    /// What cannot be read; a temporary file that cannot be written.
+    /// A path that cannot be read; a temporary file that cannot be written.
     ///
     /// ```
     /// use countgrid_corpus::{CorpusOptions, SequenceCorpus};

@@ -6,7 +6,7 @@ use rand_chacha::{
 
 use crate::LabelColumn;
 
-/// So many documents of each label, and as many of those without, or all where there are fewer.
+/// A random sample: this many documents of each label, and as many of those without a label, or all where there are fewer.
 ///
 /// ```
 /// use countgrid_corpus::{LabelColumn, Sample};
@@ -18,7 +18,7 @@ use crate::LabelColumn;
 pub struct Sample {
     /// Documents of each label at most.
     pub per_label: usize,
-    /// Which of the equally likely samples.
+    /// Seed of the random numbers: the same seed gives the same sample.
     pub seed: u64,
 }
 

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, error::Error, fmt, str::FromStr};
 
-/// What becomes of the numbers of a bag, column by column.
+/// A transform of the numbers of a bag, column by column.
 ///
 /// It is written and read as `none`, `floor=X`, `log=X` or `shift`.
 ///
@@ -24,18 +24,18 @@ pub enum Scale {
     Shift,
 }
 
-/// Why a text is no [`Scale`].
+/// Why a text is not a [`Scale`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScaleError {
     /// The number after `floor=` or `log=`: finite, and above zero, or for `floor` zero.
     Floor {
-        /// What stands there.
+        /// The text found.
         found: String,
     },
-    /// None of the names.
+    /// A name that no transform has.
     Unknown {
-        /// What stands there.
+        /// The text found.
         found: String,
     },
 }
@@ -93,9 +93,9 @@ impl fmt::Display for Scale {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scaling {
-    /// What becomes of each number.
+    /// The transform of each number.
     pub scale: Scale,
-    /// What the counts of the words that are kept then sum to, if not to whatever they do.
+    /// What the counts of the words that are kept are then scaled to sum to, if they are.
     pub tokens: Option<f64>,
 }
 
@@ -115,7 +115,7 @@ pub fn scale_to_total(tokens: Option<f64>, bag: &mut [(usize, f64)]) {
 
 impl Scaling {
     /// The bag `(feature, number)` over `features` features, of which absent ones are zero, as counts above zero,
-    /// features ascending. A bag that is one already is handed through.
+    /// features ascending. A bag of counts is returned as it is.
     ///
     /// # Errors
     /// The first feature whose number is still negative.
@@ -184,7 +184,7 @@ mod tests {
         };
         assert_eq!(scaled(Some(8.0), &[(0, 40.0), (3, 24.0)]), [(0, 5.0), (3, 3.0)]);
         assert_eq!(scaled(None, &[(0, 40.0), (3, 24.0)]), [(0, 40.0), (3, 24.0)]);
-        // What sums to nothing, or to more than there is, stays.
+        // A bag whose sum is zero or infinite stays as it is.
         assert_eq!(scaled(Some(8.0), &[(1, 0.0)]), [(1, 0.0)]);
         assert_eq!(scaled(Some(8.0), &[(1, 1e308), (2, 1e308)]), [(1, 1e308), (2, 1e308)]);
     }

@@ -7,7 +7,7 @@ use crate::{
     model_file::kind_of,
 };
 
-/// A model as a file has it.
+/// A model of any kind.
 ///
 /// ```no_run
 /// use countgrid_estimators::AnyModel;
@@ -40,7 +40,7 @@ impl AnyModel {
     /// The model in a file that was read.
     ///
     /// # Errors
-    /// [`EstimatorError::Model`] for a file of an unknown kind, or that is not as one of its kind is written.
+    /// [`EstimatorError::Model`] for a file of an unknown kind, or one that is not valid for its kind.
     pub fn from_file(file: ModelFile) -> Result<Self, EstimatorError> {
         let is_double = |table: &str| matches!(file.table(table).map(|it| &it.data), Some(TableData::F64(_)));
         Ok(match kind_of(&file)? {
@@ -54,7 +54,7 @@ impl AnyModel {
                 true => Self::HarmoniumF64(Box::new(FittedHarmonium::from_file(file)?)),
                 false => Self::HarmoniumF32(Box::new(FittedHarmonium::from_file(file)?)),
             },
-            // Of another kind, it says so.
+            // The error names the kind, which is none of these.
             _ => match is_double("pi") {
                 true => Self::GridF64(Box::new(FittedGrid::from_file(file)?)),
                 false => Self::GridF32(Box::new(FittedGrid::from_file(file)?)),

@@ -1,11 +1,11 @@
-//! What a checkpoint knows data by.
+//! Digests by which checkpoints identify data.
 
 use countgrid_counts::{Bags, Csr};
 
 use crate::Stored;
 
-/// What a checkpoint knows data by: how many there are, over how many features, and a digest of every entry. Not
-/// cryptographic: it tells one data set from another, not a forgery.
+/// How a checkpoint identifies data: their number, the number of features, and a digest of every entry. Not
+/// cryptographic: it distinguishes data sets, and does not detect forgery.
 ///
 /// ```
 /// use countgrid_counts::Csr;

@@ -50,9 +50,9 @@ pub enum EstimatorError {
     Features(FeatureError),
     /// Labels could not be compared.
     Classify(ClassifyError),
-    /// The iterations came to no end: a free energy is not finite.
+    /// A free energy is not finite.
     Fit(FitError<Infallible>),
-    /// A grid that no page shows.
+    /// A grid that cannot be shown on a page.
     #[cfg(feature = "pages")]
     Page(countgrid_map::PageError),
     /// A model file could not be read or written.
@@ -69,7 +69,7 @@ pub enum EstimatorError {
     WindowAxes { extents: Vec<usize>, window: Vec<usize> },
     /// A window that is larger than its grid.
     WindowTooLarge { extents: Vec<usize>, window: Vec<usize>, axis: usize },
-    /// A place with another number of coordinates than the grid has axes.
+    /// Coordinates of another number than the grid has axes.
     Coordinates { extents: Vec<usize>, found: usize },
     /// A mini-batch without data.
     EmptyMiniBatch,
@@ -83,7 +83,7 @@ pub enum EstimatorError {
     SequenceLength { sequence: usize, longest: usize },
     /// Features that this kind of model does not have.
     NoFeatures { kind: FeatureKind },
-    /// Features that a model does not give for a datum; says why.
+    /// Features that a model does not have for a datum, with the reason.
     Gradient { problem: String },
     /// No document to fit to.
     NoDocuments,

@@ -1,4 +1,4 @@
-//! What a model implements to be trained, and what all trainings have in common.
+//! The traits of models that are trained, and of trainings.
 
 use std::ops::ControlFlow;
 
@@ -8,19 +8,19 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::{DataDigest, EstimatorError, FitSummary, Progress, Schedule, Stored};
 
-/// A training in progress, one step a call: for a terminal, a page or a notebook to draw in between, and to be stopped.
+/// A training in progress, one step per call, so that a terminal, a page or a notebook can show the progress and stop it.
 ///
 /// [`crate::Training`] is that of every model that is fitted by expectation maximisation.
 pub trait Train: Sized {
     /// What comes out.
     type Fitted;
 
-    /// One step: an update of the parameters, or a first look at them. After the end nothing more happens, and the last
-    /// progress is given once more.
+    /// One step: an update of the parameters, or their first evaluation. After the end it does nothing and returns the last
+    /// progress again.
     ///
     /// # Errors
     /// Counts too large for the floating-point type, an objective that is not finite, no memory; data that can no longer
-    /// be read. The training has then failed, and every further step says so ([`EstimatorError::Failed`]).
+    /// be read. The training has then failed, and every further step is an error ([`EstimatorError::Failed`]).
     fn step(&mut self) -> Result<Progress, EstimatorError>;
 
     /// Whether the last step was the last.
@@ -36,10 +36,10 @@ pub trait Train: Sized {
     /// Those of [`Train::step`].
     fn finish(self) -> Result<Self::Fitted, EstimatorError>;
 
-    /// All that it takes to go on from here, to the same bits, with the same options and data.
+    /// A checkpoint, from which the same options and data continue to the same bits.
     ///
     /// # Errors
-    /// Data that cannot be read, since a checkpoint knows them by a digest; [`EstimatorError::Failed`].
+    /// Data that cannot be read (a checkpoint has their digest); [`EstimatorError::Failed`].
     fn checkpoint(&self) -> Result<ModelFile, EstimatorError>;
 
     /// Steps until the end, or until the observer, which is called after every step, breaks: then the training stops with
@@ -60,11 +60,12 @@ pub trait Train: Sized {
 /// What a step of expectation maximisation returns: where the fit is, and whether it has ended.
 pub type Step = Result<(countgrid_em::Progress, Option<End>), FitError<EstimatorError>>;
 
-/// A model's options, checked: how its learner is begun at every stage of a schedule, and what becomes of it.
+/// A model's options, checked: how its learner is initialised at every stage of a schedule, and how the fitted model is made
+/// from it.
 ///
 /// [`crate::Training`] does the rest.
 pub trait Estimator {
-    /// What checkpoints call the model.
+    /// The name of the model in checkpoints.
     const KIND: &'static str;
     /// What it is fitted to.
     type Data: ?Sized;
@@ -84,19 +85,19 @@ pub trait Estimator {
     /// Restarts, stages and phases.
     fn schedule(&self) -> &Schedule;
 
-    /// Tokens of the data: what a bound is divided by.
+    /// Tokens of the data, by which a bound is divided.
     fn tokens(&self) -> f64;
 
-    /// Every option by name and as text, so that a checkpoint knows its own.
+    /// Every option by name and as text, by which a checkpoint is identified.
     fn options(&self) -> Vec<(&'static str, String)>;
 
-    /// What a checkpoint knows the data by.
+    /// The digest by which a checkpoint identifies the data.
     ///
     /// # Errors
     /// Data that cannot be read.
     fn digest(&self, data: &Self::Data) -> Result<DataDigest, EstimatorError>;
 
-    /// Begins a stage: at random, or from the learner of the stage before, whose memory is given back on the way.
+    /// The learner of a stage: at random, or from the learner of the stage before, whose memory is freed on the way.
     ///
     /// # Errors
     /// No memory; data that cannot be read.
@@ -111,7 +112,7 @@ pub trait Estimator {
     /// A learner of a stage from its parameters, one after the other as in their layout, and empty statistics.
     ///
     /// # Errors
-    /// Parameters that are none; no memory.
+    /// Invalid parameters; no memory.
     fn restore(
         &self,
         data: &Self::Data,
@@ -122,8 +123,8 @@ pub trait Estimator {
     /// The parameters of a learner.
     fn parameters<'a>(&self, learner: &'a Self::Learner) -> &'a Self::Parameters;
 
-    /// One iteration over all data. A model that can be annealed does so ([`Iterations::step_annealed`]) where there is a
-    /// schedule; the schedule of another has no such phase.
+    /// One iteration over all data, annealed ([`Iterations::step_annealed`]) where there is a schedule; models that cannot be
+    /// annealed have none.
     ///
     /// # Errors
     /// Those of [`Iterations::step`].
@@ -139,7 +140,7 @@ pub trait Estimator {
         iterations.step(learner, data, statistics)
     }
 
-    /// What becomes of the learner that was best.
+    /// The fitted model, from the best learner.
     ///
     /// # Errors
     /// No memory.

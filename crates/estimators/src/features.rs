@@ -1,4 +1,4 @@
-//! What models say of data, as numbers for classifiers.
+//! Features of data under models, for classifiers.
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ impl FeatureRows {
         self.values.chunks_exact_mut(self.columns.max(1)).nth(row).unwrap_or_default()
     }
 
-    /// The columns of several models on so many data, one after the other.
+    /// The features of several models side by side, for this many data.
     ///
     /// # Errors
     /// [`EstimatorError::Memory`].
@@ -63,15 +63,15 @@ impl FeatureRows {
     }
 }
 
-/// What of a model a classifier sees.
+/// Which features a classifier takes from a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FeatureKind {
-    /// The posterior over places, components or topics.
+    /// The posterior over window positions, components or topics.
     Posterior,
-    /// The posterior over places of a grid, spread over the cells of their windows.
+    /// The posterior over window positions of a grid, spread over the cells of their windows.
     Spread,
-    /// The terms of the free energy by place, component, topic, or position and state (Perina et al. 2009).
+    /// The terms of the free energy by window position, component, topic, or position and state (Perina et al. 2009).
     Fess,
     /// The same per token.
     Nfess,
@@ -88,11 +88,11 @@ pub enum FeatureKind {
 pub enum Gradients<'a, M> {
     /// Of the log-likelihood.
     Fisher(&'a M),
-    /// Of the log-odds of two models, given the logarithm of how many times as frequent the first is (Tsuda et al. 2002).
+    /// Of the log-odds of two models, given their prior log-odds (Tsuda et al. 2002).
     Top {
         /// The two.
         models: [&'a M; 2],
-        /// Log-odds beforehand, in nats.
+        /// Prior log-odds of the first model, in nats.
         log_odds: f64,
     },
 }

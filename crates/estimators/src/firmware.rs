@@ -20,7 +20,7 @@ pub enum TableKind {
     Bits8,
 }
 
-/// A grid as a microcontroller takes it.
+/// A grid exported for a microcontroller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Firmware {
     /// A Rust module with the tables as constants.
@@ -29,7 +29,7 @@ pub struct Firmware {
     pub blob: Vec<u8>,
 }
 
-/// A table and the same in a blob.
+/// A table as Rust source and in a blob.
 struct Export {
     item: &'static str, // the element type in Rust
     table: Vec<String>,
@@ -39,7 +39,7 @@ struct Export {
 }
 
 impl<T: Real> FittedGrid<T> {
-    /// The grid as constant tables, with the words of the vocabulary if they are wanted.
+    /// The grid as constant tables, with the words of the vocabulary if asked for.
     ///
     /// # Errors
     /// [`EstimatorError::TableTooLarge`]; [`EstimatorError::Memory`].
@@ -147,7 +147,7 @@ impl fmt::Display for Module<'_> {
         )?;
         writeln!(f, "/// Number of features.\npub const FEATURES: usize = {};", words.len())?;
         writeln!(f, "\n/// {}.", export.what)?;
-        // Numbers are written with as many digits as it takes to read them back; some are near a famous one.
+        // Numbers are written with as many digits as it takes to read them back; some are near a mathematical constant.
         writeln!(f, "#[rustfmt::skip]")?;
         writeln!(
             f,

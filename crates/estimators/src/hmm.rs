@@ -42,12 +42,12 @@ type HmmStatistics = Statistics<f64, AlignedVec<f64>>;
 pub struct HmmOptions {
     /// Number of states, at least 1.
     pub states: usize,
-    /// At most so many iterations.
+    /// The most iterations.
     pub iterations: usize,
     /// The fit ends once two iterations in a row change the objective by no more than this share of it, the second by no
     /// more than the first. Finite, not negative.
     pub tolerance: f64,
-    /// Start of the random numbers: the same seed gives the same bits.
+    /// Seed of the random numbers: the same seed gives the same bits.
     pub seed: u64,
     /// Random starts of which the best is kept, at least 1.
     pub restarts: usize,
@@ -237,7 +237,7 @@ impl FittedHmm {
         &self.hmm
     }
 
-    /// How the training ended; none of a model that was loaded.
+    /// How the training ended; `None` if the model was loaded.
     pub fn summary(&self) -> Option<&FitSummary> {
         self.summary.as_ref()
     }
@@ -257,7 +257,8 @@ impl FittedHmm {
         sequences.as_view().iter().map(&mut free_energy).collect()
     }
 
-    /// What paths say of every sequence: terms by position and state ([`FeatureKind::Fess`], of sequences of one length),
+    /// Features of every sequence: terms of the free energy by position and state ([`FeatureKind::Fess`], of sequences of one
+    /// length),
     /// their mean over positions ([`FeatureKind::Nfess`]), or gradients ([`FeatureKind::Fisher`]).
     ///
     /// # Errors

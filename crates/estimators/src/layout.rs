@@ -5,8 +5,7 @@ use countgrid_torus::{Torus, Windows};
 
 use crate::EstimatorError;
 
-/// Axes of the one grid that is compiled. A grid of fewer has leading axes of one cell: those can be dropped
-/// without changing a result.
+/// The number of axes that grids are compiled for. A grid of fewer has leading axes of one cell, which change no result.
 pub const AXES: usize = 8;
 
 /// Sides as text: `32x32`.
@@ -51,7 +50,7 @@ impl GridLayout {
         }
     }
 
-    /// The layout that is wanted, and where nothing is said the one that suits so many documents that are not empty
+    /// The layout that is asked for, with defaults for this many documents that are not empty where nothing is given
     /// ([`default_extent`], [`default_side`]). A window of one side has it along every axis.
     ///
     /// # Errors
@@ -80,7 +79,7 @@ impl GridLayout {
         &self.window
     }
 
-    /// Cells of the grid, however many.
+    /// Cells of the grid.
     pub fn cells(&self) -> u128 {
         self.extents.iter().fold(1, |cells: u128, &extent| cells.saturating_mul(extent as u128))
     }

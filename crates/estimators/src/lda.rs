@@ -49,18 +49,18 @@ const SEEDS: usize = 3;
 pub struct LdaOptions {
     /// Number of topics, at least 1.
     pub topics: usize,
-    /// At most so many iterations.
+    /// The most iterations.
     pub iterations: usize,
     /// The fit ends once two iterations in a row change the objective by no more than this share of it, the second by no
     /// more than the first. Finite, not negative.
     pub tolerance: f64,
-    /// Start of the random numbers: the same seed gives the same bits.
+    /// Seed of the random numbers: the same seed gives the same bits.
     pub seed: u64,
     /// Random starts of which the best is kept, at least 1.
     pub restarts: usize,
     /// Pseudo-tokens of every feature in every topic. Finite, not negative.
     pub smoothing: f64,
-    /// Whether a thread reads the next block of bags that are in a file; nothing depends on it but time.
+    /// Whether a thread reads ahead the next block of bags that are in a file; results do not depend on it.
     pub read_ahead: bool,
 }
 
@@ -90,7 +90,7 @@ impl LdaOptions {
         countgrid_em::Restarts::new(self.restarts, self.seed)?;
         totals.check()?;
         let shape = Shape::new(self.topics, totals.features)?;
-        // Of one feature, so that bad options are known before anything is allocated.
+        // Of one feature, so that invalid options are refused before anything is allocated.
         Learner::new(Lda::<f64, _>::uniform(Shape::new(1, 1)?, 1.0)?, self.model_options())?;
         let stage = Stage { extents: vec![self.topics], initial_phase: InitialPhase::Plain, em, work: 1.0 };
         let schedule = Schedule { seed: self.seed, restarts: self.restarts, stages: vec![stage] };
@@ -199,7 +199,7 @@ impl<C: Stored> Estimator for LdaPlan<C> {
     }
 }
 
-/// Some of the bags of blocks, as if all were there: those that were asked for.
+/// The bags of blocks of which only those asked for are loaded.
 struct Chosen<'a, C> {
     all: &'a Blocks<C>,
     asked: Mutex<BTreeSet<usize>>,
@@ -283,7 +283,7 @@ impl FittedLda {
         &self.lda
     }
 
-    /// How the training ended; none of topics that were loaded.
+    /// How the training ended; `None` if the topics were loaded.
     pub fn summary(&self) -> Option<&FitSummary> {
         self.summary.as_ref()
     }
@@ -317,7 +317,7 @@ impl FittedLda {
         })
     }
 
-    /// What topics say of every bag.
+    /// Features of every bag under the topics.
     ///
     /// # Errors
     /// Those of [`FittedLda::score`]; [`EstimatorError::NoFeatures`] for features that only a grid has.
@@ -351,7 +351,7 @@ impl FittedLda {
         bag_gradients(&Gradients::Top { models: models.map(Self::lda), log_odds }, bags)
     }
 
-    /// The most probable words of a topic, of equals the first; none of a topic that there is not.
+    /// The most probable words of a topic, of equals the first; no words if there is no such topic.
     pub fn top_words(&self, topic: usize, count: usize) -> Vec<TopWord> {
         let topics = self.lda.shape().topics();
         let column = self.lda.beta().chunks_exact(topics).map(|row| row.get(topic));

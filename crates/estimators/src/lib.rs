@@ -1,7 +1,7 @@
-//! A model with its options, its training and its file.
+//! Models with their options, trainings and files.
 //!
 //! Every model has plain options with a `Default`, which are checked into a plan; a [`Training`] that [steps](Train::step),
-//! reports its [`Progress`], stops, is written to a checkpoint and goes on from it to the same bits; and a fitted model.
+//! reports its [`Progress`], stops, is saved to a checkpoint and continues from it to the same bits; and a fitted model.
 //! Restarts, coarse-to-fine stages, annealing and mini-batches are phases of one state machine, whichever model it is:
 //! an [`Estimator`] says how a learner begins, a [`Schedule`] what is done with it.
 //!

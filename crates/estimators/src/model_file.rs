@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// A scalar that a model file can hold.
 pub trait Stored: Real + Storable {
-    /// What model files and options call it.
+    /// Its name in model files and options.
     const NAME: &'static str;
     /// A table of this scalar.
     fn into_data(table: Vec<Self>) -> TableData;
@@ -38,7 +38,7 @@ impl Stored for f64 {
     }
 }
 
-/// Why a file that was read holds no model of the kind that is wanted.
+/// Why a file that was read holds no model of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
@@ -49,7 +49,7 @@ pub enum ModelFileError {
     Kind { expected: &'static str, found: String },
     /// A text that is not JSON.
     Json { name: &'static str, problem: String },
-    /// A text that is not what it should be.
+    /// A text that is not valid.
     Text { name: &'static str, expected: &'static str },
     /// A table that every model of the kind has.
     NoTable { name: &'static str },
@@ -57,7 +57,7 @@ pub enum ModelFileError {
     Table { expected: &'static str },
     /// Fewer or more words than the tables are for.
     Vocabulary { words: usize, features: usize },
-    /// Tables whose numbers are no model; says why.
+    /// Tables whose numbers are not valid parameters, with the reason.
     Numbers { problem: String },
 }
 
@@ -92,21 +92,21 @@ impl std::error::Error for ModelFileError {}
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelInfo {
-    /// What the model is called.
+    /// The title of the model.
     pub title: String,
     /// The words, in the order of features.
     pub vocabulary: Vec<String>,
-    /// How a text becomes words: what concerns the selection of the vocabulary is done with.
+    /// How a text becomes words; the options that select the vocabulary no longer matter.
     pub text: TextOptions,
     /// How numbers become counts.
     pub scaling: Scaling,
-    /// The data and how the model was fitted, to be shown. Nothing that two equal runs do not share, such as times and
+    /// The data and how the model was fitted, for display. Without anything in which equal runs differ, such as times and
     /// paths: equal runs give equal files.
     pub fit: Value,
 }
 
 impl ModelInfo {
-    /// Puts it into a file, as the texts `kind`, `version`, `title`, `text`, `numbers`, `fit` and `vocabulary`.
+    /// Adds it to a file, as the texts `kind`, `version`, `title`, `text`, `numbers`, `fit` and `vocabulary`.
     pub fn write(&self, kind: &str, file: &mut ModelFile) {
         let texts = [
             ("kind", kind.to_owned()),
@@ -120,8 +120,8 @@ impl ModelInfo {
         file.set_strings("vocabulary", &self.vocabulary);
     }
 
-    /// Takes everything from the corpus that a model was fitted to, but what is said of the fit: to that the limits are
-    /// added by which its words were selected.
+    /// Takes everything but the description of the fit from the corpus that a model was fitted to, and adds to that
+    /// description the limits by which its words were selected.
     pub fn describe<C>(&mut self, title: &str, corpus: &Corpus<C>, words: &WordOptions) {
         self.title = title.to_owned();
         self.vocabulary.clone_from(&corpus.vocabulary);
@@ -136,15 +136,15 @@ impl ModelInfo {
         }
     }
 
-    /// What [`ModelInfo::write`] has put there.
+    /// Reads what [`ModelInfo::write`] has written.
     ///
     /// # Errors
-    /// A text that is not there, or not as it was written.
+    /// A text that is missing or cannot be parsed.
     pub fn read(file: &ModelFile) -> Result<Self, ModelFileError> {
         let title = file.metadata.get("title").ok_or(ModelFileError::NoText { name: "title" })?.clone();
         let wrong = |name, expected| ModelFileError::Text { name, expected };
         let text = text_from_json(&json_of(file, "text")?).ok_or(wrong("text", "lacks text options"))?;
-        // Files of before there were tables of numbers do not say.
+        // Files written before tables of numbers were supported have no such text.
         let scaling = match json_of(file, "numbers") {
             Ok(numbers) => numbers_from_json(&numbers).ok_or(wrong("numbers", "is no scale"))?,
             Err(_) => Scaling::default(),
@@ -243,7 +243,7 @@ fn text_from_json(value: &Value) -> Option<TextOptions> {
     Some(TextOptions {
         stop_words,
         stem: value.get("stem")?.as_bool()?,
-        // Files of before there were n-grams do not say.
+        // Files written before n-grams were supported have no such field.
         ngrams: match value.get("ngrams") {
             Some(letters) if !letters.is_null() => Some(usize::try_from(letters.as_u64()?).ok()?),
             _ => None,

@@ -10,10 +10,10 @@ use crate::{EstimatorError, FittedGrid, Stored, format_sides};
 /// Windows of a document that are looked up.
 const WINDOWS: usize = 8;
 
-/// A page with what it leaves out.
+/// A page, and how many documents it is of.
 #[derive(Clone, Debug)]
 pub struct GridPage {
-    /// What is shown.
+    /// The page.
     pub page: Page,
     /// Documents of the page, those too that it does not list because they are too many.
     pub documents: usize,
@@ -24,7 +24,7 @@ impl<T: Stored> FittedGrid<T> {
     /// Heading and facts are those of [`FittedGrid::info`].
     ///
     /// # Errors
-    /// [`EstimatorError::Page`] for a grid that no page shows; those of [`FittedGrid::for_each_posterior`].
+    /// [`EstimatorError::Page`] for a grid that cannot be shown on a page; those of [`FittedGrid::for_each_posterior`].
     pub fn pages(&self, corpus: &Corpus<T>) -> Result<Vec<GridPage>, EstimatorError> {
         let (extents, window) = (self.layout().extents(), self.layout().window());
         let mut map = GridMap::new(extents, window)?;

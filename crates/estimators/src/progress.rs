@@ -1,4 +1,4 @@
-//! What an observer of a training is told, and how a training ended.
+//! The progress of a training that observers receive, and its summary.
 
 use countgrid_em::{Best, End};
 
@@ -8,7 +8,7 @@ use countgrid_em::{Best, End};
 pub enum Phase {
     /// Expectation maximisation over all data.
     Plain,
-    /// The same with posteriors that begin flat and sharpen.
+    /// The same with annealing: posteriors begin flat and sharpen.
     Annealed,
     /// Stepwise expectation maximisation in mini-batches.
     Stepwise,

@@ -10,7 +10,7 @@ use crate::{DataDigest, Stored};
 /// What the text `kind` of a checkpoint is.
 pub const CHECKPOINT_KIND: &str = "checkpoint of a training";
 
-/// Why a training does not go on from a file.
+/// Why a training cannot be resumed from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
@@ -25,11 +25,11 @@ pub enum CheckpointError {
     Option { name: &'static str, expected: String, found: String },
     /// A checkpoint of a training on other data.
     Data { name: &'static str, expected: String, found: String },
-    /// A text that is not there, or that is not understood.
+    /// A text that is missing or cannot be parsed.
     Text { name: String },
-    /// A table that is not there, of another type, or of another shape.
+    /// A table that is missing, of another type, or of another shape.
     Table { name: String },
-    /// Tables that do not go together.
+    /// Tables that do not match.
     Tables(TablesError),
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// The texts that a checkpoint is known by.
+    /// The texts that identify a checkpoint.
     pub(crate) fn new(model: &str, options: &[(&'static str, String)], data: &DataDigest) -> Self {
         let mut record = Self::default();
         record.set("kind", CHECKPOINT_KIND);
@@ -82,7 +82,7 @@ impl Record {
         record
     }
 
-    /// A file that is known by the same texts.
+    /// A file, if the same texts identify it.
     ///
     /// # Errors
     /// The first text that differs.
@@ -123,7 +123,7 @@ impl Record {
         ModelFile { tables: self.tables, metadata: self.texts }
     }
 
-    /// Puts a text there. Numbers are written so that they are read back to the bit.
+    /// Sets a text. Numbers are written so that they are read back to the bit.
     pub(crate) fn set(&mut self, name: &str, text: impl ToString) {
         self.texts.insert(name.to_owned(), text.to_string());
     }
@@ -139,7 +139,7 @@ impl Record {
             .ok_or_else(|| CheckpointError::Text { name: name.to_owned() })
     }
 
-    /// A text as a number, or whatever it is.
+    /// A text, parsed.
     pub(crate) fn get<X: FromStr>(&self, name: &str) -> Result<X, CheckpointError> {
         self.text(name)?.parse().map_err(|_| CheckpointError::Text { name: name.to_owned() })
     }
@@ -149,7 +149,7 @@ impl Record {
         self.texts.contains_key(name)
     }
 
-    /// Puts all tables of a model or of statistics there.
+    /// Adds all tables of a model or of statistics.
     pub(crate) fn put<M: Tables<Scalar: Stored>>(&mut self, prefix: &str, model: &M) {
         self.set(&format!("tables.{prefix}"), names(model));
         for (Table { name, rows, columns }, elements) in model.tables() {
@@ -158,12 +158,12 @@ impl Record {
         }
     }
 
-    /// Puts one table there.
+    /// Adds a table.
     pub(crate) fn put_table<T: Stored>(&mut self, name: String, shape: Vec<usize>, elements: &[T]) {
         self.tables.push(NamedTable { name, shape, data: T::into_data(elements.to_vec()) });
     }
 
-    /// Takes a table of so many elements out; of any number if it is not given.
+    /// Removes a table and returns its elements, of which there are this many if a number is given.
     pub(crate) fn take_table<T: Stored>(
         &mut self,
         name: &str,
@@ -175,7 +175,7 @@ impl Record {
         if elements.is_some_and(|elements| elements != table.len()) { Err(refused()) } else { Ok(table) }
     }
 
-    /// Takes all tables of a model out, one after the other in a buffer, with the names that they were laid out by.
+    /// Removes all tables of a model and returns them one after the other in a buffer, by the names of a layout.
     pub(crate) fn take<T: Stored>(&mut self, prefix: &str) -> Result<(String, Vec<T>), CheckpointError> {
         let names = self.text(&format!("tables.{prefix}"))?.to_owned();
         let mut all = Vec::new();
@@ -185,7 +185,7 @@ impl Record {
         Ok((names, all))
     }
 
-    /// Fills tables that are there already.
+    /// Fills tables that have their shape already.
     pub(crate) fn fill<M: TablesMut<Scalar: Stored>>(
         &mut self,
         prefix: &str,

@@ -7,7 +7,7 @@ use countgrid_em::{Annealing, EmPlan, StepwisePlan};
 pub enum InitialPhase {
     /// With these iterations at once.
     Plain,
-    /// With posteriors that begin flat and sharpen.
+    /// With annealing: posteriors begin flat and sharpen.
     Annealed(Annealing),
     /// In mini-batches.
     Stepwise {
@@ -78,11 +78,11 @@ impl Stage {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
-    /// What the seeds of the random starts follow from ([`countgrid_em::restart_seed`]).
+    /// The seed from which those of the random starts follow ([`countgrid_em::restart_seed`]).
     pub seed: u64,
     /// Random starts, at least 1.
     pub restarts: usize,
-    /// The stages, at least one; the last is that of the model that is wanted.
+    /// The stages, at least one; the last is that of the final model.
     pub stages: Vec<Stage>,
 }
 

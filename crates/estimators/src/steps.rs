@@ -1,4 +1,4 @@
-//! A training by expectation maximisation as [`Train`] has it: stepped, stopped, finished, written down.
+//! [`Train`] for a training by expectation maximisation.
 
 use std::borrow::Borrow;
 
@@ -32,7 +32,7 @@ impl<E: Estimator, D: Borrow<E::Data>> Train for Training<E, D> {
             self.done |= self.best.is_some();
             return;
         };
-        // A model of the full size whose objective is known is as it should be.
+        // A model of the full size whose objective is known needs no further step.
         let outcome = match &run.state {
             State::At(fitting) if run.stage + 1 >= self.plan.schedule().stages.len() => fitting.outcome(),
             _ => None,

@@ -1,4 +1,4 @@
-//! What places and topics are about.
+//! The most characteristic words of windows and topics.
 
 use countgrid_math::Real;
 
@@ -42,7 +42,7 @@ pub struct WordUse {
 }
 
 impl WordUse {
-    /// Its term of the divergence of the window from the whole grid, in nats: what it tells about the window.
+    /// Its term of the Kullback-Leibler divergence of the window from the whole grid, in nats: how characteristic it is.
     pub fn divergence_term(&self) -> f64 {
         if self.lift > 0.0 { self.probability * libm::log(self.lift) } else { 0.0 }
     }
@@ -55,8 +55,8 @@ impl WordUse {
         uses
     }
 
-    /// Those that are at least as probable as if all were equally so. Rare words have the most extreme lifts and say the
-    /// least.
+    /// Those at least as probable as under a uniform distribution. Rare words have the most extreme lifts and are the least
+    /// informative.
     pub fn frequent(uses: &[Self]) -> Vec<Self> {
         let even = 1.0 / uses.len() as f64;
         uses.iter().copied().filter(|word| word.probability >= even).collect()
@@ -64,8 +64,8 @@ impl WordUse {
 }
 
 impl<T: Real> FittedGrid<T> {
-    /// All words, in every one of the windows that start at the given cells: `[window][word]`. A cell that there is not
-    /// has no word.
+    /// All words, in every one of the windows that start at the given cells: `[window][word]`. A cell that does not exist
+    /// has no words.
     ///
     /// # Errors
     /// [`EstimatorError::Memory`].
@@ -94,7 +94,7 @@ impl<T: Real> FittedGrid<T> {
         Ok(self.word_uses(&[cell])?.pop().unwrap_or_default())
     }
 
-    /// A word of the vocabulary; empty if there is none.
+    /// A word of the vocabulary; empty if there is no such word.
     pub fn word(&self, word: usize) -> &str {
         self.info.vocabulary.get(word).map_or("", String::as_str)
     }

@@ -198,13 +198,13 @@ fn checkpoints_of_other_trainings_are_refused() {
 
 #[test]
 fn options_that_make_no_sense_are_refused() {
-    let usual = TopographicOptions::default;
+    let default = TopographicOptions::default;
     let refused = |options: TopographicOptions| LatentSpace::<f32>::new(&options).unwrap_err();
     let option = |error: EstimatorError| match error {
         EstimatorError::Topographic(error) => error,
         other => panic!("{other}"),
     };
-    let sinh = TopographicOptions { basis: BasisKind::Sinh, ..usual() };
+    let sinh = TopographicOptions { basis: BasisKind::Sinh, ..default() };
     let torus = TopographicOptions { latent: LatentKind::Torus, ..sinh.clone() };
     assert_eq!(option(refused(torus)), TopographicOptionError::SinhOnTorus);
     assert_eq!(
@@ -212,24 +212,24 @@ fn options_that_make_no_sense_are_refused() {
         TopographicOptionError::WidthOfSinh
     );
     let emission_model = EmissionModel::Bernoulli;
-    let exposed = TopographicOptions { exposure: Exposure::Length, emission_model, ..usual() };
+    let exposed = TopographicOptions { exposure: Exposure::Length, emission_model, ..default() };
     assert_eq!(option(refused(exposed)), TopographicOptionError::ExposureWithoutRates { emission_model });
     for (options, expected) in [
-        (TopographicOptions { points: [0, 3], ..usual() }, GtmError::Empty { size: "latent points" }),
+        (TopographicOptions { points: [0, 3], ..default() }, GtmError::Empty { size: "latent points" }),
         (
-            TopographicOptions { basis_functions: [3, 0], ..usual() },
+            TopographicOptions { basis_functions: [3, 0], ..default() },
             GtmError::Empty { size: "basis functions" },
         ),
-        (TopographicOptions { width: Some(0.0), ..usual() }, GtmError::Setting { name: "width" }),
-        (TopographicOptions { width: Some(f64::NAN), ..usual() }, GtmError::Setting { name: "width" }),
+        (TopographicOptions { width: Some(0.0), ..default() }, GtmError::Setting { name: "width" }),
+        (TopographicOptions { width: Some(f64::NAN), ..default() }, GtmError::Setting { name: "width" }),
     ] {
         let error = refused(options);
         assert!(matches!(error, EstimatorError::Gtm(found) if found == expected), "{error}");
     }
-    let huge = refused(TopographicOptions { points: [usize::MAX, 2], ..usual() });
+    let huge = refused(TopographicOptions { points: [usize::MAX, 2], ..default() });
     assert!(matches!(huge, EstimatorError::Memory { .. }), "{huge}");
     let nothing = BagTotals { features: 3, bags: 2, non_empty: 0, tokens: 0.0 };
-    assert!(matches!(usual().check::<f32>(nothing), Err(EstimatorError::Tokens { .. })));
+    assert!(matches!(default().check::<f32>(nothing), Err(EstimatorError::Tokens { .. })));
     let steps = TopographicOptions { newton_steps: 0, ..small(EmissionModel::Poisson) };
     let error = TopographicTraining::new(plan::<f32>(&steps), bags()).unwrap().step().unwrap_err();
     assert!(matches!(error, EstimatorError::Gtm(GtmError::Setting { name: "newton_steps" })), "{error}");

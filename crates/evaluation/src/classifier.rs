@@ -14,7 +14,7 @@ use crate::{
 /// the training documents, of equals the first.
 ///
 /// # Errors
-/// Options that do not go together; what fitting a model may meet.
+/// Options that do not go together; errors of fitting a model.
 pub fn predict<T: Scalar>(
     fold: &Fold<T>,
     options: &EvaluationOptions,
@@ -51,7 +51,7 @@ pub fn predict<T: Scalar>(
     Ok(found)
 }
 
-/// A fold with what is done to it.
+/// A fold with the options of a candidate.
 struct Run<'a, T> {
     fold: &'a Fold<T>,
     options: &'a EvaluationOptions,
@@ -79,7 +79,7 @@ impl<T: Scalar> Run<'_, T> {
         Ok((0..test.len()).map(|bag| lowest(&of(bag), &[]).unwrap_or(0)).collect())
     }
 
-    /// One grid without labels; the label that is most expected where a document lies.
+    /// One grid without labels; the label with the largest expected share at the position of a document.
     fn labels_around(&self) -> Result<Vec<usize>, EvaluationError> {
         let Fold { training, test, labels, classes, .. } = self.fold;
         let grid = fit_grid(&training.bags, self.options, self.stop)?;
@@ -124,7 +124,7 @@ impl<T: Scalar> Run<'_, T> {
         Ok(modes(&test.bags)?.into_iter().map(|mode| label(mode).unwrap_or(0)).collect())
     }
 
-    /// Features of training and test documents, computed once: whoever asks again has the same models.
+    /// Features of training and test documents, computed once for all candidates of the same models.
     fn features(&self, kind: Features) -> Result<(FeatureRows, FeatureRows), EvaluationError> {
         let known = self.fold.features.borrow().iter().find(|(known, _)| *known == kind).cloned();
         if let Some((_, tables)) = known {
@@ -168,9 +168,9 @@ impl<T: Scalar> Run<'_, T> {
         Ok((side_by_side(training)?, side_by_side(test)?))
     }
 
-    /// The label of the training documents with the nearest features: by Euclidean distance of standardised terms; of
-    /// posteriors by the metric that was chosen, by default Kullback-Leibler divergence of proportions, Euclidean
-    /// distance of others.
+    /// The label of the training documents with the nearest features: by Euclidean distance of standardised terms; for
+    /// posteriors by the chosen metric, by default Kullback-Leibler divergence for proportions, Euclidean distance for
+    /// others.
     fn nearest_by_features(&self, kind: Features) -> Result<Vec<usize>, EvaluationError> {
         let (mut training, mut test) = self.features(kind)?;
         let linear = self.options.model.is_linear();
@@ -224,7 +224,7 @@ impl<T: Scalar> Run<'_, T> {
     ) -> Result<Vec<usize>, EvaluationError> {
         let kernels = self.kernels(kind, similarity)?;
         let items = self.fold.training.len();
-        // Classes of which all documents are held out cannot be found.
+        // A class of which all documents are held out cannot be predicted.
         let mut known: Vec<usize> = self.fold.labels.clone();
         known.sort_unstable();
         known.dedup();
@@ -249,8 +249,8 @@ impl<T: Scalar> Run<'_, T> {
         .collect()
     }
 
-    /// How similar documents are. What of it does not depend on a kernel's width is kept for whoever asks next, if several
-    /// ask.
+    /// The similarities of documents. The part that does not depend on a kernel's width is kept for the next candidate, if
+    /// there are several.
     fn kernels(
         &self,
         kind: Features,
@@ -270,7 +270,7 @@ impl<T: Scalar> Run<'_, T> {
             *self.fold.kernels.borrow_mut() = Some(kernels.clone());
         }
         if let Some(gamma) = gamma {
-            // Of the mean over columns, so that one gamma suits features of any number.
+            // The mean over columns, so that one gamma suits any number of features.
             let gamma = gamma / kernels.columns.max(1) as f64;
             for matrix in [&mut kernels.training, &mut kernels.test] {
                 gaussian(gamma, matrix)?;
@@ -280,7 +280,7 @@ impl<T: Scalar> Run<'_, T> {
     }
 }
 
-/// Documents that have features.
+/// Number of documents.
 fn row_count(rows: &FeatureRows) -> usize {
     rows.values.len() / rows.columns.max(1)
 }
@@ -295,7 +295,7 @@ fn standardise(training: &mut FeatureRows, test: &mut FeatureRows) -> Result<(),
     Ok(standard.apply(&mut test.values)?)
 }
 
-/// How similar the features of documents are.
+/// The similarities of the features of documents.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelMatrices {
     kind: Features,

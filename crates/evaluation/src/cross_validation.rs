@@ -5,7 +5,7 @@ use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 use crate::{Candidate, EvaluationError, LabelledData, OptionError, Protocol, Scalar, Stop, predict, zeros};
 
-/// The label that was predicted of one document.
+/// The predicted label of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prediction {
     /// Which split, from 0.
@@ -22,7 +22,7 @@ pub struct Prediction {
     pub candidate: usize,
 }
 
-/// How a cross-validation came out.
+/// The result of a cross-validation.
 #[derive(Debug)]
 pub struct CrossValidation {
     /// Of all repetitions together.
@@ -35,12 +35,12 @@ pub struct CrossValidation {
     pub interrupted: bool,
 }
 
-/// Over what a standard error is taken.
+/// The unit over which a standard error is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorUnit {
-    /// Over splits: the deviation of their accuracies.
+    /// Splits: from the standard deviation of their accuracies.
     Repetitions,
-    /// Over documents: that of a share of independent trials.
+    /// Documents: that of a proportion of independent trials.
     Documents,
 }
 
@@ -65,7 +65,7 @@ impl CrossValidation {
     }
 }
 
-/// What a cross-validation reports while it runs.
+/// What a cross-validation reports to its observer.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum EvaluationEvent<'a> {
@@ -91,16 +91,16 @@ pub enum EvaluationEvent<'a> {
     },
 }
 
-/// Holds out one part after the other, [`Protocol::repeats`] times over. Of several candidates the one is taken in each
-/// fold that predicts most labels in [`Protocol::inner_folds`] folds of the training part alone, of equals the first: so
-/// nothing of the documents that are held out is used for the choice.
+/// Holds out one part after the other, [`Protocol::repeats`] times. Of several candidates each fold takes the one that
+/// predicts most labels in [`Protocol::inner_folds`] folds of its training part, of equals the first, so that the choice uses
+/// nothing of the documents that are held out.
 ///
-/// The observer hears of parts and repetitions and may end it; `stop` is asked between the iterations of a fit. What was
-/// predicted until then is returned, as [`CrossValidation::interrupted`].
+/// The observer is called after every part and repetition and may end the evaluation; `stop` is called between the iterations
+/// of a fit. The predictions made until then are returned, as [`CrossValidation::interrupted`].
 ///
 /// # Errors
 /// [`OptionError`] of a candidate or of the protocol; a label of fewer documents than folds
-/// ([`EvaluationError::FewMembers`]); what fitting a model may meet.
+/// ([`EvaluationError::FewMembers`]); errors of fitting a model.
 pub fn cross_validate<T: Scalar>(
     data: &LabelledData<T>,
     candidates: &[Candidate],
@@ -178,7 +178,7 @@ pub fn cross_validate<T: Scalar>(
     Ok(result)
 }
 
-/// The candidate that predicts most labels inside a training part; none if it was interrupted.
+/// The candidate that predicts most labels in inner folds of a training part; `None` if it was interrupted.
 fn choose<T: Scalar>(
     data: &LabelledData<T>,
     candidates: &[Candidate],
@@ -190,7 +190,7 @@ fn choose<T: Scalar>(
     let labels: Vec<usize> = training.iter().map(|&item| all[item]).collect();
     let mut rng = ChaCha8Rng::seed_from_u64(protocol.seed);
     let (mut fold_of, mut scratch) = (zeros(labels.len())?, zeros(labels.len())?);
-    // A class of fewer members than folds is spread as evenly as it goes.
+    // A class of fewer members than folds is spread as evenly as possible.
     if stratified_folds(&labels, protocol.inner_folds, &mut rng, &mut fold_of, &mut scratch).is_err() {
         folds(protocol.inner_folds, &mut rng, &mut fold_of)?;
     }

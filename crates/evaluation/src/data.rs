@@ -9,13 +9,13 @@ use crate::{
     EvaluationError, EvaluationOptions, Features, Scalar, WordSelection, classifier::KernelMatrices,
 };
 
-/// Labelled documents, over all words that there are: which of them are kept is decided in each fold, from the documents
-/// that are not held out.
+/// Labelled documents over all their words: which words are kept is decided in each fold, from the documents that are not
+/// held out.
 pub struct LabelledData<T> {
     corpus: Corpus<T>,
     bags: CsrBuf<T>,
     items: Vec<Item>,
-    sequences: Option<SequencesBuf<u16>>, // of the documents, for models that know an order
+    sequences: Option<SequencesBuf<u16>>, // of the documents, for models of sequences
 }
 
 /// A document that has a label.
@@ -25,11 +25,11 @@ struct Item {
     label: usize,
 }
 
-/// Documents as each model takes them.
+/// Documents in the forms that models take.
 pub struct Part<T> {
     /// Over the words of the fold.
     pub bags: Blocks<T>,
-    /// Of symbols, for models that know an order.
+    /// Sequences of symbols, for models of sequences.
     pub sequences: Option<SequencesBuf<u16>>,
 }
 
@@ -43,11 +43,11 @@ pub struct Fold<T> {
     pub test: Part<T>,
     /// Number of labels.
     pub classes: usize,
-    /// Whether several candidates ask of it, so that what they share is kept.
+    /// Whether there are several candidates, so that what they share is kept.
     pub(crate) shared: bool,
-    /// Features of both parts that were asked for, by models of the same options.
+    /// Features of both parts that were computed, by the options of their models.
     pub(crate) features: RefCell<Vec<(Features, (FeatureRows, FeatureRows))>>,
-    /// The similarities that were asked for last.
+    /// The similarities that were computed last.
     pub(crate) kernels: RefCell<Option<KernelMatrices>>,
 }
 
@@ -62,7 +62,7 @@ impl<T: Scalar> Part<T> {
         self.len() == 0
     }
 
-    /// Those that `keep` says, in their order.
+    /// The documents for which `keep` is true, in their order.
     ///
     /// # Errors
     /// [`EvaluationError::Corpus`] if there is no memory for them.
@@ -91,7 +91,7 @@ impl<T: Scalar> Part<T> {
 }
 
 impl<T: Scalar> Fold<T> {
-    /// The same fold, of which several candidates ask.
+    /// The same fold, for several candidates.
     pub(crate) fn shared(self) -> Self {
         Self { shared: true, ..self }
     }
@@ -140,7 +140,7 @@ impl<T: Scalar> LabelledData<T> {
         self.bags.len() - self.items.len()
     }
 
-    /// What the data calls a labelled document.
+    /// The id of a labelled document in the data.
     pub fn id(&self, item: usize) -> &str {
         let document = self.items.get(item).and_then(|item| self.corpus.documents.get(item.document));
         document.map_or("", |document| document.id.as_str())
@@ -149,7 +149,7 @@ impl<T: Scalar> LabelledData<T> {
     /// Training and held-out items over the words that the training items select.
     ///
     /// # Errors
-    /// [`EvaluationError::NoWord`] if none is left; [`EvaluationError::Item`] for an item that is not there.
+    /// [`EvaluationError::NoWord`] if none is left; [`EvaluationError::Item`] for an item that does not exist.
     pub fn fold(
         &self,
         training: &[usize],
@@ -205,7 +205,7 @@ impl<T: Scalar> LabelledData<T> {
         Ok(kept)
     }
 
-    /// Places of the words that say most, as the selection understands it.
+    /// The indices of the most informative words, by the chosen selection.
     fn informative_words(
         &self,
         items: &[usize],
@@ -253,7 +253,7 @@ impl<T: Scalar> LabelledData<T> {
                 .collect();
             bag.sort_unstable_by_key(|&(feature, _)| feature);
             scale_to_total(tokens, &mut bag);
-            // What is too small for the type is as good as absent.
+            // A count too small for the type is left out.
             let rounded = bag.into_iter().map(|(feature, count)| (feature, T::from_f64(count)));
             builder.push(rounded.filter(|&(_, count)| count > T::zero()))?;
         }
@@ -272,7 +272,7 @@ impl<T: Scalar> LabelledData<T> {
     }
 }
 
-/// Places of the largest values, of equals the first.
+/// Indices of the largest values, of equals the first.
 fn largest(values: &[f64], count: usize) -> Vec<usize> {
     let mut places: Vec<usize> = (0..values.len()).collect();
     places.sort_by(|&a, &b| values[b].total_cmp(&values[a]).then(a.cmp(&b)));

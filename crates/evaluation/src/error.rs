@@ -30,17 +30,17 @@ pub enum OptionError {
     NoStates,
     /// A classifier that takes positions on a grid, of a model that has none.
     NeedsGrid { classifier: Classifier, model: ModelKind },
-    /// Divergence is of proportions, which this model has none of.
+    /// Kullback-Leibler divergence, with features that are not proportions.
     MetricOfProportions { model: ModelKind },
-    /// A metric where no distance of posteriors is taken.
+    /// A metric with a classifier that takes no distance of posteriors.
     MetricUnused { metric: Metric },
     /// Features that the model does not have, or that the classifier does not take.
     FeaturesUnknown { model: ModelKind, classifier: Classifier, features: Option<Features> },
-    /// Tangent vectors of log-odds are of two models, and one is asked for.
+    /// Tangent vectors of log-odds, which need two models, with the option for one.
     TopOfOne,
-    /// Tangent vectors of log-odds are of two labels.
+    /// Tangent vectors of log-odds, which are for two labels, with another number of them.
     TopOfTwo { labels: usize },
-    /// Counts that are to be scaled, of sequences.
+    /// Scaling of counts, with a model of sequences.
     TokensOfSequences,
     /// The width of a kernel that is not a finite number above 0.
     Gamma { gamma: f64 },
@@ -106,23 +106,23 @@ pub enum EvaluationError {
     Corpus(CorpusError),
     /// A model could not be fitted or used.
     Estimator(EstimatorError),
-    /// Features that no similarity is of: not finite, or negative where they may not be.
+    /// Features without a similarity: not finite, or negative where they must not be.
     Features(ScoreError),
     /// Symbols outside the alphabet.
     Sequences(SequencesError),
-    /// What was classified has another shape.
+    /// Labels or features of another shape.
     Classify(ClassifyError),
     /// Fewer than two labels.
     FewLabels { corpus: String, labels: usize },
     /// A label of fewer documents than folds.
     FewMembers { label: String, members: usize, folds: usize },
-    /// A label that is no finite number, where numbers are estimated.
+    /// A label that is not a finite number, in a regression.
     NotANumber { label: String },
     /// No word is left of the documents of a training part.
     NoWord { documents: usize },
-    /// A labelled document that is not there.
+    /// A labelled document that does not exist.
     Item { item: usize, items: usize },
-    /// A model of sequences, and data without them.
+    /// A model of sequences, with data that have none.
     NoSequences,
     /// Bags over another number of words.
     Words { expected: usize, found: usize },

@@ -46,8 +46,8 @@ named! {
         /// A model for each label; the one under which the document is most probable (journal paper, Section
         /// III-C).
         Generative = "generative",
-        /// One grid, fitted without labels; the label that most of the documents around have (Jojic & Perina 2011, Eqs. 9
-        /// and 10).
+        /// One grid, fitted without labels; the label that most of the documents around a position have (Jojic &
+        /// Perina 2011, Eqs. 9 and 10).
         Labels = "labels",
         /// The nearest documents: on the torus (journal paper, Eq. 12), or by features.
         Nearest = "nearest",
@@ -93,17 +93,17 @@ named! {
 }
 
 named! {
-    /// What of a fitted model describes a document.
+    /// The features of a document under a fitted model.
     Features {
-        /// The posterior over places, spread over the cells of their windows; of one grid, fitted without labels.
+        /// The posterior over window positions, spread over the cells of their windows; of one grid, fitted without labels.
         Spread = "spread",
-        /// The posterior over places, components or topics, its mean for topics of harmoniums; of one model, fitted without
-        /// labels.
+        /// The posterior over window positions, components or topics, its mean for topics of harmoniums; of one model, fitted
+        /// without labels.
         Posterior = "posterior",
         /// Topics under each posterior sample of a harmonium, side by side: distances are those of the mean of `V`.
         Samples = "samples",
-        /// Free energy scores by place, component, topic, or position and state; of a model for each label, side by side
-        /// (Perina et al. 2009, Eq. 7).
+        /// Free energy scores by window position, component, topic, or position and state; of a model for each label, side by
+        /// side (Perina et al. 2009, Eq. 7).
         Fess = "fess",
         /// The same per token.
         Nfess = "nfess",
@@ -120,15 +120,15 @@ named! {
 }
 
 named! {
-    /// Which words stay where there are more than are asked for, by the training part alone.
+    /// Which words are kept if there are more than the limit, by the training part alone.
     WordSelection {
         /// Those that distinguish most pairs of documents (resolving power).
         Pairs = "pairs",
         /// Those whose counts vary most.
         Variance = "variance",
-        /// Those that say most about labels (mutual information).
+        /// Those with the largest mutual information with labels.
         Information = "information",
-        /// Those that say most about labels and least about one another (mRMR).
+        /// Those with large mutual information with labels and little with one another (mRMR).
         Mrmr = "mrmr",
     }
 }
@@ -139,7 +139,7 @@ impl ModelKind {
         matches!(self, Self::Harmonium | Self::Rap | Self::Lsi)
     }
 
-    /// Whether documents have places on a torus.
+    /// Whether documents have positions on a torus.
     pub fn is_grid(self) -> bool {
         matches!(self, Self::Grid | Self::Mixture)
     }
@@ -156,7 +156,7 @@ impl Features {
 }
 
 impl Classifier {
-    /// The features that it takes if no others are named; none for those that take the model itself.
+    /// The features that it takes by default; `None` for classifiers that use the model itself.
     pub fn default_features(self) -> Option<Features> {
         match self {
             Self::Generative | Self::Labels | Self::Nearest => None,

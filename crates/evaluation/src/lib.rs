@@ -1,4 +1,4 @@
-//! How good a model is, on documents that were held out: folds with everything learned inside, choice of options in
+//! Evaluation of models on documents that are held out: folds with everything learned inside, choice of options in
 //! inner folds, features, classifiers, predictions and reports as data.
 //!
 //! [`cross_validate`] takes [`LabelledData`] and one or several [`Candidate`]s, and returns a [`CrossValidation`]:
@@ -62,7 +62,7 @@ pub use crate::{
 /// A float type that bags and models can be of: `f32` or `f64`.
 pub use countgrid_estimators::Stored as Scalar;
 
-/// So many zeros, or an error rather than an abort.
+/// A vector of zeros, or an error instead of an abort if there is no memory.
 fn zeros<T: Clone + Default>(elements: usize) -> Result<Vec<T>, EvaluationError> {
     let mut zeros = Vec::new();
     zeros.try_reserve_exact(elements).map_err(|_| EvaluationError::Memory { elements })?;

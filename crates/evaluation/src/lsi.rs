@@ -7,7 +7,7 @@ use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 use crate::{EvaluationError, Scalar};
 
-/// Directions more than are asked for, and how often they are multiplied by the matrix.
+/// Oversampling, and number of power iterations.
 const OVERSAMPLING: usize = 10;
 const POWER_ITERATIONS: usize = 8;
 
@@ -24,12 +24,14 @@ pub struct LatentSemanticIndex {
 }
 
 impl LatentSemanticIndex {
-    /// So many dimensions, or as many as there are words or documents, by a randomised range finder with power iterations.
+    /// Fits this many dimensions, or as many as there are words or documents, by a randomised range finder with power
+    /// iterations.
     ///
     /// # Errors
     /// [`EvaluationError::Corpus`] if counts cannot be read.
     /// # Source
-    /// Halko, Martinsson & Tropp, Finding structure with randomness, SIAM Review 53(2), 2011, Algorithm 4.4.
+    /// N. Halko, P.-G. Martinsson & J. Tropp, Finding structure with randomness: probabilistic algorithms for constructing
+    /// approximate matrix decompositions, SIAM Review 53(2), 2011, Algorithm 4.4.
     pub fn fit<T: Scalar>(bags: &Blocks<T>, dimensions: usize, seed: u64) -> Result<Self, EvaluationError> {
         let words = bags.features();
         let mut frequency = vec![0.0; words];

@@ -49,10 +49,10 @@ fn train<M: Train>(mut training: M, stop: Stop<'_>) -> Result<M::Fitted, Evaluat
 }
 
 impl<T: Scalar> FittedModel<T> {
-    /// Fits the model of the options to some documents. Asked to stop, it ends with the model as it is.
+    /// Fits the model of the options to some documents. If `stop` returns true it ends with the model as it is.
     ///
     /// # Errors
-    /// Options that the estimator refuses; what fitting may meet; [`EvaluationError::NoSequences`].
+    /// Options that the estimator refuses; errors of fitting; [`EvaluationError::NoSequences`].
     pub fn fit(part: &Part<T>, options: &EvaluationOptions, stop: Stop<'_>) -> Result<Self, EvaluationError> {
         Ok(match options.model {
             ModelKind::Grid | ModelKind::Mixture => {
@@ -98,7 +98,7 @@ impl<T: Scalar> FittedModel<T> {
         }
     }
 
-    /// What the model says of each document. Tangent vectors of log-odds are of two models: [`FittedModel::tangents`].
+    /// Features of each document under the model. Tangent vectors of log-odds are of two models: [`FittedModel::tangents`].
     ///
     /// # Errors
     /// Features that the model does not have; bags of another shape.

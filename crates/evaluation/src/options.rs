@@ -3,15 +3,15 @@ use countgrid_estimators::{GridOptions, HarmoniumMethod, HarmoniumOptions, HmmOp
 
 use crate::{Classifier, Features, Metric, ModelKind, OptionError, WordSelection};
 
-/// Asked between the iterations of a fit whether it is to end.
+/// Called between the iterations of a fit; true ends it.
 pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// For an evaluation that nothing ends early.
+/// A [`Stop`] for evaluations that are not ended early.
 pub fn never() -> bool {
     false
 }
 
-/// What is fitted to documents, and how their labels are predicted from it.
+/// Options of an evaluation: the model that is fitted to documents, and how their labels are predicted from it.
 ///
 /// ```
 /// use countgrid_evaluation::{Classifier, EvaluationOptions, Features, ModelKind, OptionError};
@@ -28,25 +28,25 @@ pub fn never() -> bool {
 pub struct EvaluationOptions {
     /// How a label is predicted.
     pub classifier: Classifier,
-    /// What is fitted.
+    /// The model that is fitted.
     pub model: ModelKind,
-    /// What the classifier sees of a document; none for [`Classifier::default_features`].
+    /// The features that the classifier takes; `None` for [`Classifier::default_features`].
     pub features: Option<Features>,
     /// Whether terms and gradients are of one model, fitted without labels, rather than of one for each label.
     pub one_model: bool,
-    /// How far apart posteriors are; none for divergence of proportions, Euclidean distance of other features.
+    /// The metric of posteriors; `None` for Kullback-Leibler divergence of proportions, Euclidean distance of other features.
     pub metric: Option<Metric>,
     /// Neighbours that vote.
     pub neighbours: usize,
-    /// What a training document on the wrong side costs a support vector machine.
+    /// The penalty `C` of a support vector machine for training documents inside the margin or on the wrong side.
     pub penalty: f64,
     /// Of the Gaussian kernel `exp(-gamma d² / columns)`, with `d` the distance of standardised features.
     pub gamma: f64,
-    /// Which words stay, by the training part alone.
+    /// Which words are kept, by the training part alone.
     pub words: WordOptions,
-    /// By what words are chosen where there are more than [`WordOptions::max_words`].
+    /// How words are selected if there are more than [`WordOptions::max_words`].
     pub selection: WordSelection,
-    /// What the counts of each document, over the words that are kept, are scaled to sum to; none for as they are.
+    /// What the counts of each document, over the words that are kept, are scaled to sum to; `None` for no scaling.
     pub tokens: Option<f64>,
     /// Components of a mixture, topics of LDA and harmoniums, dimensions of latent semantic indexing.
     pub topics: usize,
@@ -109,7 +109,7 @@ impl EvaluationOptions {
         of_model && (not_negative || !intersection)
     }
 
-    /// Refuses settings that make no sense together, before anything is read or fitted.
+    /// Checks that the settings go together, before anything is read or fitted.
     ///
     /// # Errors
     /// [`OptionError`].
@@ -186,12 +186,12 @@ impl Default for Protocol {
 }
 
 impl Protocol {
-    /// Parts of so many documents.
+    /// Number of parts for this many documents.
     pub fn parts(&self, documents: usize) -> usize {
         if self.leave_one_out { documents } else { self.folds }
     }
 
-    /// Refuses what leaves nothing to learn from or to choose by.
+    /// Checks that there are enough parts and repetitions.
     ///
     /// # Errors
     /// [`OptionError::Folds`], [`OptionError::NoRepeats`], [`OptionError::InnerFolds`].
@@ -205,17 +205,18 @@ impl Protocol {
     }
 }
 
-/// Options under a name, one of several among which the training part of each fold chooses.
+/// Options under a name: one of several candidates, of which each fold chooses one by its training part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// What reports call it.
+    /// Its name in reports.
     pub name: String,
-    /// What is fitted, and how labels are predicted.
+    /// The options.
     pub options: EvaluationOptions,
 }
 
 impl Candidate {
-    /// Whether another one takes the same models, so that they are fitted once: what only the classifier sees may differ.
+    /// Whether another candidate has the same models, so that they are fitted once; options of the classifier alone may
+    /// differ.
     pub fn fits_like(&self, other: &Self) -> bool {
         let fitting = |options: &EvaluationOptions| {
             let default = EvaluationOptions::default();

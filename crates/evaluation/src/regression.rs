@@ -8,7 +8,7 @@ use crate::{
     EvaluationError, EvaluationOptions, Fold, LabelledData, Protocol, Scalar, Stop, models::fit_grid, zeros,
 };
 
-/// The value that was estimated for one document.
+/// The estimated value of a document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Which split, from 0.
@@ -23,7 +23,7 @@ pub struct Estimate {
     pub estimated: f64,
 }
 
-/// How well numbers were estimated of documents that were held out.
+/// The result of a regression on held-out documents.
 #[derive(Debug, Default)]
 pub struct Regression {
     /// One for each labelled document and repetition.
@@ -34,15 +34,16 @@ pub struct Regression {
     pub rms_error: f64,
     /// The same for the mean of all values in place of an estimate.
     pub rms_error_of_mean: f64,
-    /// Whether it was ended early: what was estimated of the repetition under way is in no correlation.
+    /// Whether it was ended early; estimates of the unfinished repetition are in no correlation.
     pub interrupted: bool,
 }
 
-/// Labels that are numbers: each estimated as the mean of those around on one grid, fitted without labels (Jojic & Perina
+/// Estimates labels that are numbers, each as the mean of those around on one grid, fitted without labels (Jojic & Perina
 /// 2011, Eqs. 9 and 10, for a real target). The options say how the grid is fitted; their classifier is not used.
 ///
 /// # Errors
-/// [`EvaluationError::NotANumber`] for a label that is none; those of [`cross_validate`](crate::cross_validate).
+/// [`EvaluationError::NotANumber`] for a label that is not a finite number; those of
+/// [`cross_validate`](crate::cross_validate).
 pub fn regress<T: Scalar>(
     data: &LabelledData<T>,
     options: &EvaluationOptions,
@@ -96,7 +97,7 @@ pub fn regress<T: Scalar>(
     Ok(result)
 }
 
-/// The number that each label is.
+/// The labels as numbers.
 fn values<T: Scalar>(data: &LabelledData<T>) -> Result<Vec<f64>, EvaluationError> {
     let value = |name: &String| {
         let value = name.trim().parse().ok().filter(|value: &f64| value.is_finite());
@@ -105,8 +106,8 @@ fn values<T: Scalar>(data: &LabelledData<T>) -> Result<Vec<f64>, EvaluationError
     data.label_names().iter().map(value).collect()
 }
 
-/// One grid without labels; of each test document the mean of the training documents' values where it lies. One without
-/// a known word gets their mean.
+/// One grid without labels; for each test document the mean value of the training documents around its position. A document
+/// without a known word gets the mean of all.
 fn estimate_values<T: Scalar>(
     fold: &Fold<T>,
     value_of: &[f64],

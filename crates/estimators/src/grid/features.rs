@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl<T: Stored> FittedGrid<T> {
-    /// The posterior over places of every bag, `[bag][cell]`.
+    /// The posterior of every bag over window positions, `[bag][cell]`.
     ///
     /// # Errors
     /// Those of [`FittedGrid::for_each_posterior`].
@@ -26,7 +26,7 @@ impl<T: Stored> FittedGrid<T> {
         Ok(rows)
     }
 
-    /// What the grid says of every bag.
+    /// Features of every bag under the grid.
     ///
     /// # Errors
     /// Those of [`FittedGrid::for_each_posterior`]; [`EstimatorError::Gradient`].

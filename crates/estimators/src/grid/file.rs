@@ -43,7 +43,7 @@ impl<T: Stored> FittedGrid<T> {
     /// What [`FittedGrid::to_file`] has made.
     ///
     /// # Errors
-    /// [`EstimatorError::Model`] for a file of another kind or scalar, or whose tables do not go together;
+    /// [`EstimatorError::Model`] for a file of another kind or scalar, or whose tables do not match;
     /// [`EstimatorError::GridMemory`].
     pub fn from_file(mut file: ModelFile) -> Result<Self, EstimatorError> {
         let (info, layout) = head(&file)?;
@@ -66,7 +66,7 @@ impl<T: Stored> FittedGrid<T> {
         let grid = grid_from(shape, &tables)
             .map_err(|error| ModelFileError::Numbers { problem: error.to_string() })?;
         let labels = take("labels").map(|labels| {
-            // Of another scalar, there is none of them.
+            // A file of another scalar has no table of this one.
             GridLabels::new(shape, names, T::from_data(labels).unwrap_or_default()).map_err(|_| {
                 wrong(
                     "its table `labels` is not [labels, extents...] of finite numbers like `pi`, named by its text",

@@ -11,12 +11,12 @@ use crate::{
     blocks::zeros,
 };
 
-/// Bags that are placed together.
+/// Bags whose posteriors are computed together.
 const CHUNK: usize = 256;
 
-/// A fitted counting grid, or a mixture: where bags lie on it, what its places are about, and its file.
+/// A fitted counting grid, or a mixture: positions of bags on it, words of its windows, and its file.
 ///
-/// The table that placing bags needs is computed when it is first needed, unless a training has left it.
+/// The table of log histograms that inference needs is computed when it is first used, unless a training has left it.
 #[derive(Debug)]
 pub struct FittedGrid<T> {
     /// Title, vocabulary, and how it was fitted.
@@ -29,7 +29,7 @@ pub struct FittedGrid<T> {
 }
 
 impl<T: Real> FittedGrid<T> {
-    /// A grid from its parts.
+    /// A fitted grid from its parts.
     ///
     /// # Errors
     /// [`EstimatorError::Grid`] if the grid is not of this layout.
@@ -71,17 +71,17 @@ impl<T: Real> FittedGrid<T> {
         &self.grid
     }
 
-    /// How the training ended; none of a grid that was loaded.
+    /// How the training ended; `None` if the grid was loaded.
     pub fn summary(&self) -> Option<&FitSummary> {
         self.summary.as_ref()
     }
 
-    /// What documents at each window would read as their label.
+    /// The labels that are read off at each window.
     pub fn labels(&self) -> Option<&GridLabels<T>> {
         self.labels.as_ref()
     }
 
-    /// The table that placing bags needs.
+    /// The log histograms that inference needs.
     ///
     /// # Errors
     /// [`EstimatorError::Memory`].
@@ -129,7 +129,7 @@ impl<T: Real> FittedGrid<T> {
     }
 
     /// Takes title, vocabulary and labels from the corpus that the grid was fitted to, whose words were selected by these
-    /// options: all that its file says besides.
+    /// options: everything that its file has besides tables.
     ///
     /// # Errors
     /// Those of [`FittedGrid::embed_labels`].
@@ -143,8 +143,9 @@ impl<T: Real> FittedGrid<T> {
         self.embed_labels(&corpus.labels, &corpus.bags)
     }
 
-    /// Embeds labels where the documents that have them lie. There are none then without labels, with more of them than
-    /// features (rather titles than classes), or if no document that has one has a word: without one it has no place.
+    /// Embeds labels at the positions of the documents that have them. The grid then has no labels if there are none, if
+    /// there are more of them than features (titles rather than classes), or if no document with a label has a known word:
+    /// without one it has no position.
     ///
     /// # Errors
     /// Those of [`FittedGrid::for_each_posterior`].

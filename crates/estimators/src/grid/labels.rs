@@ -4,7 +4,7 @@ use countgrid_math::Real;
 
 use crate::{AXES, EstimatorError, FittedGrid, blocks::zeros};
 
-/// Labels as a grid knows them: what a document at each window would read.
+/// The labels of a grid, with the shares that are read off at each window.
 #[derive(Clone, Debug)]
 pub struct GridLabels<T> {
     shape: Shape<AXES>,
@@ -35,18 +35,19 @@ impl<T: Real> GridLabels<T> {
     /// The labels to read.
     ///
     /// # Errors
-    /// None that [`GridLabels::new`] has not found.
+    /// None: [`GridLabels::new`] has checked the table.
     pub fn labels(&self) -> Result<Labels<T, &[T], AXES>, EstimatorError> {
         Ok(Labels::new(self.shape, self.names.len(), self.table.as_slice())?)
     }
 }
 
 impl<T: Real> FittedGrid<T> {
-    /// What documents at each window would read, if so many labels lie where their documents do: shares `[label][cell]`
-    /// in double precision. None if no document that has a label has a word: without one it has no place, and so no part.
+    /// The shares that are read off at each window if this many labels are embedded at the positions of their documents:
+    /// `[label][cell]` in double precision. `None` if no document with a label has a known word: without one it has no
+    /// position.
     ///
     /// # Errors
-    /// Those of [`FittedGrid::for_each_posterior`]; a label that there is not.
+    /// Those of [`FittedGrid::for_each_posterior`]; a label that does not exist.
     pub fn label_shares<C: Storable>(
         &self,
         bags: &Blocks<C>,

@@ -1,14 +1,15 @@
-//! Whether a fit has room, before anything is allocated for it.
+//! Checks that a fit has enough memory, before anything is allocated for it.
 
 use countgrid_grid::Shape;
 use countgrid_math::Real;
 
 use crate::{AXES, EstimatorError, GridLayout};
 
-/// Bags that are placed together if there is room: enough that reading the table is shared.
+/// Bags whose posteriors are computed together if memory allows: enough to share the reading of the table.
 const CHUNK: usize = 1024;
 
-/// The shape of a grid, and how many bags to place together, within so many bytes of memory if there is a limit.
+/// The shape of a grid, and for how many bags to compute posteriors together, within this many bytes of memory if there is a
+/// limit.
 ///
 /// A fit holds three tables of cells by features (the grid, the logarithms of its windows, their expected counts),
 /// one more for the best of several restarts, and a chunk of bags by cells.

@@ -13,7 +13,7 @@ pub enum GridSchedule {
 }
 
 impl GridSchedule {
-    /// What model files call it.
+    /// Its name in model files.
     pub fn name(self) -> &'static str {
         match self {
             Self::CoarseToFine => "coarse-to-fine",
@@ -34,26 +34,26 @@ pub enum GridStart {
     /// With iterations over all bags.
     #[default]
     Plain,
-    /// With posteriors that begin flat and sharpen, by equal factors.
+    /// With annealing: posteriors begin flat and sharpen, by equal factors of the inverse temperature.
     Annealed {
         /// Inverse temperature of the first iteration, in `(0, 1]`.
         beta: f64,
-        /// Iterations until posteriors are as sharp as they should be.
+        /// Iterations until the inverse temperature is 1.
         iterations: usize,
     },
     /// In mini-batches, in a random order.
     MiniBatches {
-        /// Bags of one, about; at least 1.
+        /// Bags of a mini-batch, about; at least 1.
         size: usize,
-        /// How often that goes over all bags, at least 1.
+        /// Passes over all bags, at least 1.
         passes: usize,
     },
 }
 
 impl GridStart {
-    /// Iterations of [`GridStart::Annealed`] where nothing else is said.
+    /// Default iterations of [`GridStart::Annealed`].
     pub const ANNEALING_ITERATIONS: usize = 15;
-    /// Passes of [`GridStart::MiniBatches`] where nothing else is said.
+    /// Default passes of [`GridStart::MiniBatches`].
     pub const PASSES: usize = 3;
 
     /// The phase of a fit to so many bags.
@@ -88,23 +88,23 @@ impl GridStart {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct GridOptions {
-    /// Cells along each axis, up to [`crate::AXES`] axes. By itself a square with about half as many cells as bags that
+    /// Cells along each axis, up to [`crate::AXES`] axes. By default a square with about half as many cells as bags that
     /// are not empty, 8 x 8 to 64 x 64.
     pub extents: Option<Vec<usize>>,
-    /// Cells of a window along each axis, one number for all alike. By itself a sixth of the grid's, 2 to 8.
+    /// Cells of a window along each axis, or one number for all axes. By default a sixth of the grid's, 2 to 8.
     pub window: Option<Vec<usize>>,
-    /// At most so many iterations on the full grid.
+    /// The most iterations on the full grid.
     pub iterations: usize,
     /// The fit ends once two iterations in a row change the objective by no more than this share of it, the second by no
     /// more than the first. Finite, not negative.
     pub tolerance: f64,
-    /// Start of the random numbers: the same seed gives the same bits.
+    /// Seed of the random numbers: the same seed gives the same bits.
     pub seed: u64,
     /// Random starts of which the best is kept, at least 1.
     pub restarts: usize,
-    /// Tokens that every feature is given at every cell beforehand. By itself 0.02 × tokens / (cells × features).
+    /// Pseudocount: tokens that every feature is given at every cell. By default 0.02 × tokens / (cells × features).
     pub pseudocount: Option<f64>,
-    /// Whether it is learned how likely each place is, rather than all taken as equally likely.
+    /// Whether the location prior is learned rather than uniform.
     pub learn_prior: bool,
     /// Passes of an M-step over the same expected counts, at least 1.
     pub inner_passes: usize,
@@ -112,9 +112,10 @@ pub struct GridOptions {
     pub schedule: GridSchedule,
     /// How the fit of the full grid begins.
     pub start: GridStart,
-    /// Bytes that the tables of the fit may take. By itself what the system says is free, and any where it says nothing.
+    /// Bytes that the tables of the fit may take. By default what the system reports as available; no limit where it reports
+    /// nothing.
     pub memory: Option<u128>,
-    /// Whether a thread reads the next block of bags that are in a file; nothing depends on it but time.
+    /// Whether a thread reads ahead the next block of bags that are in a file; results do not depend on it.
     pub read_ahead: bool,
 }
 
@@ -146,7 +147,7 @@ impl GridOptions {
         Self { extents: Some(vec![components]), window: Some(vec![1]), learn_prior: true, ..self }
     }
 
-    /// Whether the settings that do not depend on the data are in order, before anything is read.
+    /// Checks the settings that do not depend on the data, before anything is read.
     ///
     /// # Errors
     /// [`EstimatorError::Option`] for tolerance, restarts, inverse temperature and passes;

@@ -5,12 +5,12 @@ use countgrid_torus::Torus;
 
 use crate::{AXES, EstimatorError, FittedGrid};
 
-/// Where one bag lies.
+/// The position of a bag on a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GridPlacement {
     /// Tokens of the features that the grid has.
     pub tokens: f64,
-    /// Its position; none of a bag without tokens.
+    /// Its position; `None` for a bag without tokens.
     pub position: Option<GridPosition>,
 }
 
@@ -25,12 +25,12 @@ pub struct GridPosition {
     pub mean: Vec<Option<f64>>,
     /// Log evidence of the bag in nats, without the multinomial coefficient.
     pub log_evidence: f64,
-    /// Index and share of the label to expect, of equals the first, if the grid knows labels.
+    /// Index and share of the expected label, of equals the first, if the grid has labels.
     pub label: Option<(usize, f64)>,
 }
 
 impl<T: Real> FittedGrid<T> {
-    /// Where every bag lies.
+    /// The position of every bag.
     ///
     /// # Errors
     /// Those of [`FittedGrid::for_each_posterior`].
@@ -122,7 +122,7 @@ impl CircularMean {
         }
         let turns = libm::atan2(y, x) / core::f64::consts::TAU;
         let mean = ((turns - turns.floor()) * extent as f64 * 1000.0).round() / 1000.0;
-        // What rounds up to the end is at the beginning.
+        // A mean that rounds up to the extent is 0.
         Some(if mean < extent as f64 { mean } else { 0.0 })
     }
 }
@@ -142,7 +142,7 @@ mod tests {
             mean.coordinate(AXES - 1, 10)
         };
         assert_eq!(mean(&[(3, 1.0)]), Some(3.0));
-        // 9 and 1 meet at 0, not at 5, nor a hair below 10.
+        // The mean of 9 and 1 is 0, not 5, nor just below 10.
         assert_eq!(mean(&[(9, 0.5), (1, 0.5)]), Some(0.0));
         assert_eq!(mean(&[(9, 0.500_01), (1, 0.5)]), Some(0.0));
         assert_eq!(mean(&[(0, 0.5), (5, 0.5)]), None);

@@ -15,9 +15,9 @@ use crate::{
     blocks::digest, grid::memory::plan,
 };
 
-/// The parameters of a grid, with memory of their own.
+/// The parameters of a grid, in memory of their own.
 pub type GridParameters<T> = Grid<T, AlignedVec<T>, AXES>;
-/// All that placing bags needs.
+/// The log histograms, all that inference needs.
 pub type GridInference<T> = LogHistograms<T, AlignedVec<T>, AXES>;
 /// Expected counts, with the scratch of both steps.
 pub(crate) type GridStatistics<T> = Statistics<T, AlignedVec<T>, AXES>;
@@ -33,7 +33,7 @@ pub struct GridPlan<T> {
     totals: BagTotals,
     layout: GridLayout,
     shapes: Vec<Shape<AXES>>, // of the stages, the smallest first
-    chunk: usize,             // bags that are placed together
+    chunk: usize,             // bags whose posteriors are computed together
     schedule: Schedule,
     scalar: PhantomData<T>,
 }
@@ -99,7 +99,7 @@ impl<T: Stored> GridPlan<T> {
         &self.options
     }
 
-    /// Tokens that every feature is given at every cell of the full grid beforehand.
+    /// Pseudocount: tokens that every feature is given at every cell of the full grid.
     pub fn pseudocount(&self) -> f64 {
         self.shapes.last().map_or(0.0, |shape| self.model_options(shape).pseudocount)
     }
@@ -134,7 +134,7 @@ impl<T: Stored> GridPlan<T> {
         Ok((BlockLearner { learner: learner?, read_ahead: self.options.read_ahead }, statistics?))
     }
 
-    /// What a model file says of the fit.
+    /// The description of the fit in model files.
     fn fit_json(&self, summary: &FitSummary) -> serde_json::Value {
         let GridOptions { seed, restarts, learn_prior, inner_passes, tolerance, .. } = self.options;
         let (anneal, batch) = match self.options.start {
@@ -207,7 +207,7 @@ impl<T: Stored> Estimator for GridPlan<T> {
         let mut coarse = previous.map(|learner| learner.learner.into_parts().0);
         self.learner(shape, || {
             let grid = Grid::initial(shape, coarse.as_ref(), rng)?;
-            // The coarser tables are done with, and there may be no room for both.
+            // The coarser tables are no longer needed, and there may be no memory for both.
             drop(coarse.take());
             Ok(grid)
         })
@@ -243,7 +243,7 @@ impl<T: Stored> Estimator for GridPlan<T> {
     }
 }
 
-/// A grid whose tables are copied into memory of its own.
+/// A copy of a grid in memory of its own.
 pub(crate) fn grid_from<T: Stored>(shape: Shape<AXES>, tables: &[T]) -> Result<GridParameters<T>, GridError> {
     let (cells, features) = (shape.cells(), shape.features());
     let (expected, found) = (shape.grid_len(), tables.len());

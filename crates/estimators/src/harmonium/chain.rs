@@ -14,23 +14,23 @@ use super::{
 };
 use crate::{EstimatorError, Phase, Stored, blocks::zeros};
 
-/// Spread of the couplings that learning begins with.
+/// Standard deviation of the initial couplings.
 const START: f64 = 0.01;
-/// Posterior samples of a chain that are kept, about.
+/// About how many posterior samples of a chain are kept.
 const SAMPLES: usize = 50;
-/// Every so many Langevin steps a sample goes to the prior, and every so many of them it is learned anew.
+/// Langevin steps between samples that the prior is estimated from, and samples between estimates.
 const LEARN: (usize, usize) = (10, 10);
-/// What a learned variance does not fall below.
+/// The smallest learned variance.
 const GUARD: Guard = Guard::Floor(1e-4);
 /// The standard deviation around 0 that a prior is learned from at first.
 const FIRST_DEVIATION: f64 = 1.0;
-/// A model of no more states is summed over for its likelihood.
+/// The most states of a model whose likelihood is computed by enumeration.
 const STATES: f64 = 4096.0;
 
 /// The prior of couplings.
 pub(super) type Normal<T> = Prior<T, Vec<T>>;
 
-/// What all chains of a training share.
+/// The data and settings that all chains of a training share.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a, T> {
     pub(super) options: &'a HarmoniumOptions,
@@ -83,7 +83,7 @@ impl<T: Stored> Chain<T> {
         Self::with_model(source, model, noise)
     }
 
-    /// A chain with a model of its own, that has recorded nothing yet.
+    /// A chain with a model of its own and an empty trace.
     pub(super) fn with_model(
         Source { options, data, .. }: Source<'_, T>,
         model: HarmoniumParameters<T>,
@@ -121,8 +121,8 @@ impl<T: Stored> Chain<T> {
         *self.model.shape()
     }
 
-    /// The step for gradients of so many documents; one that was given is of all of them. Poisson counts have no largest:
-    /// their squares stand for it.
+    /// The step for gradients of this many documents; a given step is for all of them. Poisson counts have no maximum, so
+    /// their mean square takes its place.
     fn epsilon(
         &self,
         Source { options, data, .. }: Source<'_, T>,
@@ -189,7 +189,8 @@ impl<T: Stored> Chain<T> {
         self.record(source, Phase::ContrastiveDivergence, epoch, &gap, accepted)
     }
 
-    /// One Langevin step of the couplings, from 0, with gradients from brief chains at all documents; biases climb along.
+    /// One Langevin step of the couplings, from 0, with gradients from brief chains at all documents; biases take a
+    /// gradient step.
     pub(super) fn sample_langevin(
         &mut self,
         source: Source<'_, T>,
@@ -257,7 +258,7 @@ impl<T: Stored> Chain<T> {
         }
     }
 
-    /// Takes note of how it goes.
+    /// Adds a record to the trace.
     fn record(
         &mut self,
         Source { data, .. }: Source<'_, T>,
@@ -303,7 +304,7 @@ impl<T: Stored> Chain<T> {
     }
 }
 
-/// What of a prior is learned from samples, if anything.
+/// How the prior is estimated from samples, if it is.
 fn sharing(options: &HarmoniumOptions) -> Option<Sharing> {
     match options.prior.unwrap_or_default() {
         CouplingPrior::Fixed(_) => None,

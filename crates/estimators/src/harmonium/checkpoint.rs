@@ -1,6 +1,6 @@
 //! A training of a harmonium between two steps as a file, and back.
 //!
-//! Of each chain `N`: the model's tables as `chainN.model.NAME`, the states of Gibbs chains that live on as
+//! Of each chain `N`: the model's tables as `chainN.model.NAME`, the states of persistent Gibbs chains as
 //! `chainN.states` `[chain, words and features]`, the prior as `chainN.prior.means` and `chainN.prior.variances`, what it
 //! is learned from next as `chainN.kept`, posterior samples as `chainN.samples` `[sample, parameters]` and the trace as
 //! `chainN.trace` `[record, column]`. What is empty is left out. Where the random numbers are stands in the texts.
@@ -28,12 +28,12 @@ impl<T: Stored, D: Borrow<HarmoniumData<T>>> HarmoniumTraining<T, D> {
         *self.digest.get_or_init(|| self.data.borrow().digest())
     }
 
-    /// Goes on from a [checkpoint](crate::Train::checkpoint), with the options and data that it was written with: every
+    /// Continues from a [checkpoint](crate::Train::checkpoint), with the options and data that it was written with: every
     /// further step has the bits that it would have had.
     ///
     /// # Errors
-    /// [`EstimatorError::Checkpoint`] says what differs, or what the file lacks; tables that are no parameters are refused
-    /// as the model refuses them; those of [`HarmoniumTraining::new`].
+    /// [`EstimatorError::Checkpoint`] says what differs, or what the file lacks; for invalid parameters the error of the
+    /// model; those of [`HarmoniumTraining::new`].
     pub fn resume(plan: HarmoniumPlan, data: D, file: ModelFile) -> Result<Self, EstimatorError> {
         let mut training = Self::without_chains(plan, data)?;
         let known_by = training.plan.known_by(T::NAME);

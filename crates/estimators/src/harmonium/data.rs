@@ -6,7 +6,7 @@ use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use super::{FeatureError, FeatureValues, HarmoniumKind, HarmoniumPlan, Standardizer};
 use crate::{DataDigest, EstimatorError, Stored};
 
-/// Documents as a harmonium can have them.
+/// Documents in the form that a harmonium is fitted to.
 #[derive(Clone, Debug)]
 pub struct HarmoniumData<T> {
     pub(super) bags: CsrBuf<T>,
@@ -15,12 +15,12 @@ pub struct HarmoniumData<T> {
 }
 
 impl<T: Stored> HarmoniumData<T> {
-    /// Counts as the words of the model can have them, no more than there are trials unless they are Poisson; and for a
+    /// Counts of the words of the model, truncated to the number of trials unless they are Poisson; and for a
     /// dual wing features, which are standardised.
     ///
     /// # Errors
-    /// [`EstimatorError::Features`] for a dual wing without features, features for another model, a feature that is the
-    /// same everywhere; blocks that cannot be read.
+    /// [`EstimatorError::Features`] for a dual wing without features, features for another model, a constant
+    /// feature; blocks that cannot be read.
     pub fn new(
         plan: &HarmoniumPlan,
         bags: &Blocks<T>,
@@ -101,7 +101,7 @@ fn bits<T: Stored>(x: T) -> u64 {
     countgrid_math::Real::to_f64(x).to_bits()
 }
 
-/// Counts as the words of a harmonium can have them: no more than there are trials, unless they are Poisson.
+/// Counts of the words of a harmonium: truncated to the number of trials, unless they are Poisson.
 pub(super) fn counts_for<T: Stored>(
     kind: HarmoniumKind,
     trials: u32,

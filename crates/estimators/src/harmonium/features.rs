@@ -23,13 +23,13 @@ pub enum FeatureError {
     RowsWithoutIds { source: String, rows: usize, documents: usize },
     /// A document without a row.
     NoRow { source: String, id: String },
-    /// A feature that is the same everywhere, or whose variance is beyond all numbers.
+    /// A feature that is constant, or whose variance is not finite.
     Deviation { name: String, deviation: f64 },
     /// A dual wing without features.
     Missing,
     /// Features for a model that has none.
     NoFeatureWing { kind: HarmoniumKind },
-    /// Other features than those of the model.
+    /// Features other than those of the model.
     Names { expected: Vec<String>, found: Vec<String> },
     /// Fewer or more rows of features than documents.
     Rows { rows: usize, documents: usize },
@@ -244,7 +244,7 @@ pub struct Standardizer {
 }
 
 impl Standardizer {
-    /// From means and deviations that were found before.
+    /// From means and deviations that were computed before.
     ///
     /// # Errors
     /// [`FeatureError::Deviation`] for one that is not finite and above 0 or a mean that is not finite;
@@ -263,10 +263,10 @@ impl Standardizer {
         Ok(Self { names, means, deviations })
     }
 
-    /// That of values.
+    /// The means and deviations of values.
     ///
     /// # Errors
-    /// [`FeatureError::Deviation`] for a feature that is the same everywhere.
+    /// [`FeatureError::Deviation`] for a constant feature.
     pub fn fit(features: &FeatureValues) -> Result<Self, FeatureError> {
         let FeatureValues { names, values } = features;
         let (columns, rows) = (names.len(), features.rows() as f64);

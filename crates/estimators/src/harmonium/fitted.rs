@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{EstimatorError, FeatureRows, ModelInfo, Stored, blocks::zeros};
 
-/// The parameters of a harmonium, with memory of their own.
+/// The parameters of a harmonium, in memory of their own.
 pub type HarmoniumParameters<T> = Harmonium<T, Vec<T>>;
 
 /// A fitted harmonium: the topics of documents, the words of topics, and its file.
@@ -38,7 +38,7 @@ pub struct HarmoniumSummary {
     pub chains: usize,
     /// Posterior samples of all chains that were kept.
     pub samples: usize,
-    /// Moves of the parameters that were proposed and taken. A dual wing refuses those to where it has no normaliser.
+    /// Moves of the parameters that were proposed and accepted. A dual wing rejects those to where it has no normaliser.
     pub acceptance: Acceptance,
     /// The last step of the couplings, of the first chain.
     pub step_size: f64,
@@ -46,7 +46,7 @@ pub struct HarmoniumSummary {
     pub prior: Option<PriorSummary>,
 }
 
-/// A prior in short.
+/// A summary of a prior.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PriorSummary {
     /// Mean over words, and features, of the prior's means.
@@ -55,7 +55,7 @@ pub struct PriorSummary {
     pub deviation: f64,
 }
 
-/// What there is more of, and less, with a topic: the largest couplings of either sign, the largest first.
+/// The words and features with the largest couplings to a topic, of either sign, the largest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopicWords<'a> {
     /// Words with positive couplings.
@@ -69,7 +69,7 @@ pub struct TopicWords<'a> {
 }
 
 impl<T: Stored> FittedHarmonium<T> {
-    /// A harmonium from its parts; a dual wing, and no other, has a standardizer.
+    /// A fitted harmonium from its parts; a dual wing, and no other, has a standardizer.
     ///
     /// # Errors
     /// [`EstimatorError::Harmonium`] for a model of another kind, [`EstimatorError::Features`] for a standardizer that is
@@ -94,7 +94,7 @@ impl<T: Stored> FittedHarmonium<T> {
         Ok(Self { info, kind, model, standardizer, samples, traces, summary: None })
     }
 
-    /// What the units are.
+    /// The kind of harmonium.
     pub fn kind(&self) -> HarmoniumKind {
         self.kind
     }
@@ -114,28 +114,28 @@ impl<T: Stored> FittedHarmonium<T> {
         self.standardizer.as_ref()
     }
 
-    /// Posterior samples of all chains, one chain after the other; none of a model that was loaded.
+    /// Posterior samples of all chains, one chain after the other; empty if the model was loaded.
     pub fn samples(&self) -> &[HarmoniumParameters<T>] {
         &self.samples
     }
 
-    /// What was recorded in the training, chain by chain; nothing of a model that was loaded.
+    /// The trace of the training, chain by chain; empty if the model was loaded.
     pub fn traces(&self) -> &[Vec<TraceRecord>] {
         &self.traces
     }
 
-    /// How well the Langevin chains have mixed; nothing without Langevin steps.
+    /// How well the Langevin chains have mixed; empty without Langevin steps.
     pub fn mixing(&self) -> Vec<Mixing> {
         mixing(&self.traces)
     }
 
-    /// How the training ended; none of a model that was loaded.
+    /// How the training ended; `None` if the model was loaded.
     pub fn summary(&self) -> Option<&HarmoniumSummary> {
         self.summary.as_ref()
     }
 
-    /// Counts as the model can have them: trials are those of words; topics have them in the rate adapting model, whose
-    /// words have no limit.
+    /// Counts in the support of the model: at most the number of trials of the words; in the rate adapting model the trials
+    /// are those of topics, and counts of words have no limit.
     fn counts(&self, bags: &Blocks<T>) -> Result<CsrBuf<T>, EstimatorError> {
         let trials = self.model.sizes().first().map_or(1.0, |&n| Real::to_f64(n)) as u32;
         Ok(counts_for(self.kind, trials, bags)?)

@@ -4,7 +4,7 @@ use countgrid_harmonium::Shape;
 
 use crate::{BagTotals, EstimatorError};
 
-/// What the units of a harmonium are.
+/// The kinds of harmoniums, by their units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HarmoniumKind {
     /// Binomial words under normal topics.
@@ -49,7 +49,7 @@ pub enum HarmoniumMethod {
     /// Maximum likelihood by contrastive divergence.
     #[default]
     ContrastiveDivergence,
-    /// Maximum likelihood with Gibbs chains that live on.
+    /// Maximum likelihood with persistent Gibbs chains.
     Persistent,
     /// Langevin sampling of the posterior of the couplings, from where contrastive divergence ends.
     Langevin,
@@ -141,7 +141,7 @@ pub enum HarmoniumOptionError {
     NoTrials,
     /// No chain to sample.
     NoChains,
-    /// Fewer Langevin steps than give a sample to speak of.
+    /// Fewer Langevin steps than [`HarmoniumOptions::LEAST_DRAWS`].
     TooFewDraws { draws: usize, least: usize },
     /// A prior for a method that samples no posterior.
     PriorWithoutSampling { method: HarmoniumMethod },
@@ -182,7 +182,7 @@ impl fmt::Display for HarmoniumOptionError {
 
 impl std::error::Error for HarmoniumOptionError {}
 
-/// What harmonium is fitted, and how.
+/// Options of a harmonium.
 ///
 /// ```
 /// use countgrid_estimators::{EstimatorError, HarmoniumMethod, HarmoniumOptionError, HarmoniumOptions};
@@ -197,7 +197,7 @@ impl std::error::Error for HarmoniumOptionError {}
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct HarmoniumOptions {
-    /// What the units are.
+    /// The kind of harmonium.
     pub kind: HarmoniumKind,
     /// Number of topics, at least 1.
     pub topics: usize,
@@ -205,7 +205,7 @@ pub struct HarmoniumOptions {
     pub method: HarmoniumMethod,
     /// Steps of a Gibbs chain before each gradient, the `l` of CD-`l`; at least 1.
     pub gibbs_steps: usize,
-    /// How often contrastive divergence goes over all documents, in mini-batches.
+    /// Passes of contrastive divergence over all documents, in mini-batches.
     pub epochs: usize,
     /// Documents of a mini-batch of contrastive divergence, at least 1.
     pub batch: usize,
@@ -213,20 +213,20 @@ pub struct HarmoniumOptions {
     pub draws: usize,
     /// Langevin chains, each from a start of its own; at least 1, and 1 with another method.
     pub chains: usize,
-    /// Prior of the couplings for [`HarmoniumMethod::Langevin`]; none with another method. By itself
+    /// Prior of the couplings for [`HarmoniumMethod::Langevin`]; none with another method. By default
     /// [`CouplingPrior::default`], normal with standard deviation 0.1.
     pub prior: Option<CouplingPrior>,
-    /// Step `ε` of the couplings: noise of `ε`, and `ε²/2` times the gradient of all documents (of a mini-batch, as much
-    /// more as there are more documents). By itself a bound within which no direction is unstable.
+    /// Step `ε` of the couplings: noise of standard deviation `ε`, and `ε²/2` times the gradient of all documents (that of a
+    /// mini-batch is scaled up to all). By default a bound within which no direction is unstable.
     pub step_size: Option<f64>,
-    /// Trials of the binomial units, words or of a rate adapting model topics, from 1 to 2²⁰; a word that a document has
-    /// more often than there are trials counts as so many.
+    /// Trials of the binomial units, which are words, or in the rate adapting model topics, from 1 to 2²⁰; larger counts of
+    /// words are truncated to it.
     pub trials: u32,
-    /// Variance that topics leave of a feature of a dual wing, which has variance 1 in the data. Above 0.
+    /// Variance of a feature of a dual wing given the topics, above 0; in the data it has variance 1.
     pub feature_variance: f64,
-    /// Whether likelihoods of models that are small enough to be summed over are computed for the trace, which takes time.
+    /// Whether likelihoods of models that are small enough to be enumerated are computed for the trace, which takes time.
     pub exact_likelihood: bool,
-    /// Start of the random numbers: the same seed gives the same bits.
+    /// Seed of the random numbers: the same seed gives the same bits.
     pub seed: u64,
 }
 
@@ -259,8 +259,8 @@ impl Default for HarmoniumOptions {
 }
 
 impl HarmoniumOptions {
-    /// Whether the settings that do not depend on the data are in order, before anything is read. The numbers of topics
-    /// and trials and the variance of features are looked at once they are used.
+    /// Checks the settings that do not depend on the data, before anything is read. The numbers of topics
+    /// and trials and the variance of features are checked when they are used.
     ///
     /// # Errors
     /// [`EstimatorError::HarmoniumOption`]; [`EstimatorError::EmptyMiniBatch`].
@@ -310,7 +310,7 @@ impl HarmoniumPlan {
         &self.options
     }
 
-    /// Every option by name and as text, so that a checkpoint knows its own.
+    /// Every option by name and as text, by which a checkpoint is identified.
     pub(super) fn known_by(&self, scalar: &'static str) -> Vec<(&'static str, String)> {
         let options = &self.options;
         let prior = options.prior.unwrap_or_default();
@@ -356,20 +356,20 @@ mod tests {
     #[test]
     fn each_setting_that_makes_no_sense_is_refused() {
         use HarmoniumOptionError as Error;
-        let usual = HarmoniumOptions::default;
-        let langevin = || HarmoniumOptions { method: HarmoniumMethod::Langevin, ..usual() };
+        let default = HarmoniumOptions::default;
+        let langevin = || HarmoniumOptions { method: HarmoniumMethod::Langevin, ..default() };
         let cd = HarmoniumMethod::ContrastiveDivergence;
         for (options, expected) in [
-            (HarmoniumOptions { gibbs_steps: 0, ..usual() }, Error::NoGibbsSteps),
-            (HarmoniumOptions { trials: 0, ..usual() }, Error::NoTrials),
+            (HarmoniumOptions { gibbs_steps: 0, ..default() }, Error::NoGibbsSteps),
+            (HarmoniumOptions { trials: 0, ..default() }, Error::NoTrials),
             (HarmoniumOptions { chains: 0, ..langevin() }, Error::NoChains),
             (HarmoniumOptions { draws: 7, ..langevin() }, Error::TooFewDraws { draws: 7, least: 8 }),
             (
-                HarmoniumOptions { prior: Some(CouplingPrior::Empirical), ..usual() },
+                HarmoniumOptions { prior: Some(CouplingPrior::Empirical), ..default() },
                 Error::PriorWithoutSampling { method: cd },
             ),
-            (HarmoniumOptions { chains: 2, ..usual() }, Error::ChainsWithoutSampling { method: cd }),
-            (HarmoniumOptions { step_size: Some(-1.0), ..usual() }, Error::StepSize { found: -1.0 }),
+            (HarmoniumOptions { chains: 2, ..default() }, Error::ChainsWithoutSampling { method: cd }),
+            (HarmoniumOptions { step_size: Some(-1.0), ..default() }, Error::StepSize { found: -1.0 }),
             (
                 HarmoniumOptions { prior: Some(CouplingPrior::Fixed(f64::NAN)), ..langevin() },
                 Error::PriorDeviation,
@@ -381,7 +381,7 @@ mod tests {
                 "{refused:?}"
             );
         }
-        assert!(HarmoniumOptions { draws: 0, ..usual() }.validate().is_ok());
+        assert!(HarmoniumOptions { draws: 0, ..default() }.validate().is_ok());
         assert!(langevin().validate().is_ok());
     }
 }

@@ -4,8 +4,8 @@ use countgrid_math::Real;
 use super::{HarmoniumKind, HarmoniumParameters, chain::couplings};
 use crate::{EstimatorError, Stored, blocks::zeros};
 
-/// The mean of samples, each turned to lie closest to the first; none of none. Where normal topics have a normaliser is
-/// convex, so the mean has one.
+/// The mean of samples, each rotated to lie closest to the first; `None` if there are none. The parameters for which a
+/// harmonium with normal topics has a normaliser are a convex set, so the mean has one.
 pub(super) fn mean<T: Stored>(
     samples: &[&HarmoniumParameters<T>],
     kind: HarmoniumKind,

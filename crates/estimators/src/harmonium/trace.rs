@@ -1,4 +1,4 @@
-//! What is recorded while a harmonium is fitted, and what it says of the chains.
+//! The trace of a harmonium's training, and convergence diagnostics of its chains.
 
 use countgrid_harmonium::{effective_sample_size, r_hat};
 
@@ -7,7 +7,7 @@ use crate::Phase;
 /// One epoch of contrastive divergence, or one Langevin step, of a chain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceRecord {
-    /// What it was.
+    /// The phase.
     pub phase: Phase,
     /// Which epoch or step of the phase, from 1.
     pub step: usize,
@@ -20,9 +20,9 @@ pub struct TraceRecord {
     pub mismatch: f64,
     /// Log density of the couplings under the prior, in nats.
     pub log_prior: Option<f64>,
-    /// Log posterior, or likelihood where there is no prior, in nats, of models that are small enough to be summed over.
+    /// Log posterior, or likelihood where there is no prior, in nats, of models that are small enough to be enumerated.
     pub log_posterior: Option<f64>,
-    /// Share of the steps that were taken; a dual wing refuses those out of its region.
+    /// Share of the steps that were accepted; a dual wing rejects those to where it has no normaliser.
     pub accepted: f64,
 }
 
@@ -56,20 +56,20 @@ impl TraceRecord {
         ]
     }
 
-    /// What tables of traces call the phase.
+    /// The name of the phase in tables of traces.
     fn phase_name(&self) -> &'static str {
         if self.phase == Phase::Langevin { "langevin" } else { "climb" }
     }
 }
 
-/// What the second halves of the Langevin chains say of one quantity.
+/// Convergence diagnostics of one quantity, over the second halves of the Langevin chains.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mixing {
     /// The quantity: `mean of V` or `trace of V`.
     pub quantity: &'static str,
     /// Effective samples of all chains together.
     pub effective: f64,
-    /// Steps that they are of.
+    /// Number of steps of all chains that they are computed from.
     pub steps: usize,
     /// Split R-hat over the chains, near 1 where they agree.
     pub r_hat: f64,
@@ -130,7 +130,7 @@ mod tests {
         assert!(together.iter().all(|found| found.r_hat < 1.1 && found.steps == 400), "{together:?}");
         let apart = mixing(&[chain(0.0, 1), chain(5.0, 2)]);
         assert!(apart.iter().all(|found| found.r_hat > 3.0), "{apart:?}");
-        let climbed = |record| TraceRecord { phase: Phase::ContrastiveDivergence, ..record };
-        assert!(mixing(&[chain(0.0, 1).into_iter().map(climbed).collect()]).is_empty());
+        let ascending = |record| TraceRecord { phase: Phase::ContrastiveDivergence, ..record };
+        assert!(mixing(&[chain(0.0, 1).into_iter().map(ascending).collect()]).is_empty());
     }
 }

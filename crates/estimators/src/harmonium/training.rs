@@ -114,12 +114,12 @@ impl<T: Stored, D: Borrow<HarmoniumData<T>>> HarmoniumTraining<T, D> {
         self.chains.iter().map(|chain| chain.trace.as_slice())
     }
 
-    /// The parameters of each chain as they are.
+    /// The current parameters of each chain.
     pub fn parameters(&self) -> impl ExactSizeIterator<Item = &HarmoniumParameters<T>> {
         self.chains.iter().map(|chain| &chain.model)
     }
 
-    /// How many moves of the parameters were proposed and taken so far, in all chains.
+    /// How many moves of the parameters were proposed and accepted so far, in all chains.
     pub fn acceptance(&self) -> Acceptance {
         let mut all = Acceptance::default();
         for Acceptance { proposed, accepted } in self.chains.iter().map(|chain| chain.acceptance) {
@@ -132,8 +132,8 @@ impl<T: Stored, D: Borrow<HarmoniumData<T>>> HarmoniumTraining<T, D> {
     fn advance(&mut self) -> Result<(), EstimatorError> {
         let source = Source { options: &self.plan.options, data: self.data.borrow(), batches: &self.batches };
         let (epoch, draw) = (self.epochs, self.draws);
-        let climbs = epoch < self.plan.options.epochs;
-        let step = |chain: &mut Chain<T>| match climbs {
+        let ascends = epoch < self.plan.options.epochs;
+        let step = |chain: &mut Chain<T>| match ascends {
             true => chain.fit_maximum_likelihood(source, epoch + 1),
             false => chain.sample_langevin(source, draw),
         };
@@ -149,7 +149,7 @@ impl<T: Stored, D: Borrow<HarmoniumData<T>>> HarmoniumTraining<T, D> {
         let done: Vec<_> = self.chains.iter_mut().map(step).collect();
         // The first chain's error, whichever came first.
         done.into_iter().collect::<Result<(), _>>()?;
-        if climbs {
+        if ascends {
             self.epochs += 1
         } else {
             self.draws += 1
@@ -184,7 +184,7 @@ impl<T: Stored, D: Borrow<HarmoniumData<T>>> HarmoniumTraining<T, D> {
         }
     }
 
-    /// What a model file says of the fit.
+    /// The description of the fit in model files.
     fn fit_json(&self, summary: &HarmoniumSummary) -> serde_json::Value {
         let (options, totals) = (&self.plan.options, &self.plan.totals);
         let mut fit = json!({
@@ -240,7 +240,7 @@ impl<T: Stored, D: Borrow<HarmoniumData<T>>> Train for HarmoniumTraining<T, D> {
             return Err(EstimatorError::Failed);
         }
         let kind = self.plan.options.kind;
-        // What chains call a binomial topic differs, as there are no rotations to align by: one of them is averaged.
+        // Chains order and flip binomial topics differently, and no rotation aligns them: only one chain is averaged.
         let averaged = if kind == HarmoniumKind::RateAdapting { 1 } else { self.chains.len() };
         let samples: Vec<_> = self.chains.iter().take(averaged).flat_map(|chain| &chain.samples).collect();
         let first = self.chains.first().ok_or(EstimatorError::Failed)?;

@@ -1,4 +1,4 @@
-//! A map by rows and columns of cells: what pages and pictures show.
+//! A map as rows and columns of cells, for pages and pictures.
 
 use countgrid_em::TablesExt;
 use countgrid_gtm::{EmissionModel, GtmError, Inflation, magnification_scratch_len};
@@ -24,12 +24,12 @@ pub struct CellFrame {
     pub rows: usize,
     /// How far from 0 the centres of the outermost cells are, along each axis.
     pub half: [f64; 2],
-    /// Whether the edges are glued together.
+    /// Whether the space is a torus.
     pub torus: bool,
 }
 
 impl CellFrame {
-    /// Row and column of a place, in cells.
+    /// Row and column of a latent point, in cells.
     pub fn place(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         let along = |x: f64, half: f64, n: usize| {
             let n = n as f64;
@@ -47,14 +47,14 @@ impl CellFrame {
         [self.rows as f64 - up, along(x, self.half[0], self.columns)]
     }
 
-    /// The cell of a place, row-major.
+    /// The cell of a latent point, row-major.
     pub fn cell(&self, place: [f64; 2]) -> usize {
         let [row, column] = self.place(place);
         let last = |x: f64, n: usize| (x as usize).min(n.saturating_sub(1));
         last(row, self.rows) * self.columns + last(column, self.columns)
     }
 
-    /// The place at the centre of a cell.
+    /// The latent point at the centre of a cell.
     pub fn centre(&self, cell: usize) -> [f64; 2] {
         let along = |i: usize, half: f64, n: usize| {
             if self.torus {
@@ -70,7 +70,7 @@ impl CellFrame {
         [along(column, self.half[0], self.columns), along(up, self.half[1], self.rows)]
     }
 
-    /// How many cells there are.
+    /// Number of cells.
     pub fn cells(&self) -> usize {
         self.rows.saturating_mul(self.columns)
     }
@@ -83,8 +83,8 @@ pub(super) fn cells_of_points<T: Stored>(latent: &LatentSpace<T>) -> Vec<usize> 
     xs.iter().zip(ys).map(|(&x, &y)| frame.cell([Real::to_f64(x), Real::to_f64(y)])).collect()
 }
 
-/// What share of the tokens at the centre of each cell a feature has, `[feature][cell]`; of a Bernoulli map what share of
-/// its different features.
+/// The share of the expected tokens that each feature has at the centre of each cell, `[feature][cell]`; for a Bernoulli map
+/// the share of the expected features.
 pub(super) fn feature_shares<T: Stored>(
     latent: &LatentSpace<T>,
     map: &TopographicParameters<T>,
@@ -138,7 +138,7 @@ pub(super) fn feature_shares<T: Stored>(
     Ok(expected.chunks_exact(cells).flat_map(|row| row.iter().zip(&totals).map(share)).collect())
 }
 
-/// Logarithms of magnification factors above the lowest, at the centres of cells; none if there is no factor but zero.
+/// Logarithms of magnification factors above the lowest, at the centres of cells; `None` if all factors are zero.
 pub(super) fn relief<T: Stored>(
     latent: &LatentSpace<T>,
     map: &TopographicParameters<T>,

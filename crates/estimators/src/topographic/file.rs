@@ -37,7 +37,7 @@ impl<T: Stored> FittedTopographic<T> {
     /// What [`FittedTopographic::to_file`] has made.
     ///
     /// # Errors
-    /// [`EstimatorError::Model`] for a file of another kind or scalar, or whose tables do not go together.
+    /// [`EstimatorError::Model`] for a file of another kind or scalar, or whose tables do not match.
     pub fn from_file(mut file: ModelFile) -> Result<Self, EstimatorError> {
         let (expected, found) = (Self::KIND, kind_of(&file)?);
         if found != expected {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{BagError, EstimatorError, FeatureRows, FitSummary, ModelInfo, Stored, blocks::zeros};
 
-/// All that placing bags needs.
+/// The log emissions, all that inference needs.
 type Inference<T> = Emissions<T, AlignedVec<T>>;
 
 impl BagError for GtmError {
@@ -24,9 +24,9 @@ impl BagError for GtmError {
     }
 }
 
-/// A fitted map: where bags lie on it, what its cells are about, and its file.
+/// A fitted map: positions of bags on it, words of its cells, and its file.
 ///
-/// The table that placing bags needs is computed when it is first needed, unless a training has left it.
+/// The table of emissions that inference needs is computed when it is first used, unless a training has left it.
 #[derive(Debug)]
 pub struct FittedTopographic<T> {
     /// Title, vocabulary, and how it was fitted.
@@ -37,10 +37,10 @@ pub struct FittedTopographic<T> {
     summary: Option<FitSummary>,
 }
 
-/// Where a bag is on a map.
+/// The position of a bag on a map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopographicPlace {
-    /// Tokens of the features that the map has. The place of a bag without any says nothing.
+    /// Tokens of the features that the map has. The position of a bag without any has no meaning.
     pub tokens: f64,
     /// The mean of the posterior over latent points.
     pub mean: [f64; 2],
@@ -53,7 +53,7 @@ pub struct TopographicPlace {
 }
 
 impl TopographicPlace {
-    /// The columns of a table of places, after those that say which documents they are.
+    /// The columns of a table of positions, after those that identify the documents.
     pub const COLUMNS: [&'static str; 6] =
         ["mean0", "mean1", "mode0", "mode1", "probability", "log_likelihood"];
 
@@ -62,7 +62,8 @@ impl TopographicPlace {
         self.tokens > 0.0
     }
 
-    /// The fields of a table of places, [`TopographicPlace::COLUMNS`]; all empty if the place says nothing.
+    /// The fields of a table of positions, [`TopographicPlace::COLUMNS`]; all empty if the bag has no token that the map
+    /// knows.
     ///
     /// ```
     /// use countgrid_estimators::TopographicPlace;
@@ -125,12 +126,12 @@ impl<T: Stored> FittedTopographic<T> {
         self.map.shape()
     }
 
-    /// How the training ended; none of a map that was loaded.
+    /// How the training ended; `None` if the map was loaded.
     pub fn summary(&self) -> Option<&FitSummary> {
         self.summary.as_ref()
     }
 
-    /// The table that placing bags needs.
+    /// The emissions that inference needs.
     ///
     /// # Errors
     /// [`EstimatorError::Gtm`] if it does not fit into memory.
@@ -142,7 +143,7 @@ impl<T: Stored> FittedTopographic<T> {
         Ok(self.emissions.get_or_init(|| emissions))
     }
 
-    /// Calls `visit` with the number, the place and the posterior `[point]` of every bag, in order.
+    /// Calls `visit` with the number, the position and the posterior `[point]` of every bag, in order.
     ///
     /// # Errors
     /// Bags over another number of features; counts too large for the floating-point type; blocks that cannot be read; no
@@ -175,7 +176,7 @@ impl<T: Stored> FittedTopographic<T> {
         })
     }
 
-    /// Where every bag lies.
+    /// The position of every bag.
     ///
     /// # Errors
     /// Those of [`FittedTopographic::for_each_posterior`].
@@ -217,8 +218,8 @@ impl<T: Stored> FittedTopographic<T> {
         cells_of_points(&self.latent)
     }
 
-    /// What share of the tokens expected at the centre of each cell a feature has, `[feature][cell]`, from 0 to 1; of a
-    /// Bernoulli map what share of its different features.
+    /// The share of the expected tokens that each feature has at the centre of each cell, `[feature][cell]`, from 0 to 1; for
+    /// a Bernoulli map the share of the expected features.
     ///
     /// # Errors
     /// [`EstimatorError::Memory`].
@@ -226,11 +227,11 @@ impl<T: Stored> FittedTopographic<T> {
         feature_shares(&self.latent, &self.map)
     }
 
-    /// Logarithms of magnification factors above the lowest, at the centres of cells, `[cell]`; none if there is no factor
-    /// but zero.
+    /// Logarithms of magnification factors above the lowest, at the centres of cells, `[cell]`; `None` if all factors
+    /// are zero.
     ///
     /// # Errors
-    /// [`EstimatorError::Gtm`], which maps that were fitted do not meet.
+    /// [`EstimatorError::Gtm`], which does not occur for fitted maps.
     ///
     /// # Source
     /// C. Bishop, M. Svensén & C. Williams, Magnification factors for the GTM algorithm, Proc. IEE Fifth International
@@ -239,14 +240,15 @@ impl<T: Stored> FittedTopographic<T> {
         Ok(relief(&self.latent, &self.map)?)
     }
 
-    /// Takes title and vocabulary from the corpus that the map was fitted to, which was read with these options: all that
-    /// its file says besides. Labels are compared, and put down, apart from it ([`FittedTopographic::set_separation`]).
+    /// Takes title and vocabulary from the corpus that the map was fitted to, which was read with these options:
+    /// everything that its file has besides tables. Labels are compared and recorded separately
+    /// ([`FittedTopographic::set_separation`]).
     pub fn describe<C>(&mut self, title: &str, corpus: &Corpus<C>, reading: &CorpusOptions) {
         self.info.describe(title, corpus, &reading.words);
         self.info.fit["sample"] = json!(reading.sample.map(|sample| sample.per_label));
     }
 
-    /// Puts down in [`ModelInfo::fit`] how well labels lie apart; `None` where they were not compared.
+    /// Records in [`ModelInfo::fit`] how well labels are separated; `None` if they were not compared.
     pub fn set_separation(&mut self, separation: Option<&LabelSeparation>) {
         if !self.info.fit.is_object() {
             self.info.fit = json!({});

@@ -1,4 +1,4 @@
-//! The plane of a map: its latent points and its basis functions.
+//! The latent space of a map: its points and its basis functions.
 
 use countgrid_gtm::{Basis, GtmError, Space, gaussian_points, grid_points, half_plane_centres, torus_points};
 use countgrid_math::Real;
@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 use super::{BasisKind, CellFrame, LatentKind, TopographicOptions};
 use crate::{EstimatorError, Stored, blocks::zeros};
 
-/// Spread of random points, and beyond how many deviations one is drawn again.
+/// Standard deviation of random points, and beyond how many deviations one is drawn again.
 const SPREAD: f64 = 0.55;
 const CLIP: f64 = 2.5;
 /// The largest radius of the centres of sinh functions.
 const RADIUS: f64 = 0.625;
-/// Random points have a stream of their own: the first is for the samples of a corpus.
+/// The stream of random numbers for random points; the first is that of samples of a corpus.
 const STREAM: u64 = 1;
 
-/// The latent space of a map: where points are on a plane or a torus of two axes from -1 to 1, and what is smooth there.
+/// The latent space of a map: points on a plane or a torus of two axes from -1 to 1, with the basis functions.
 ///
 /// ```
 /// use countgrid_estimators::{LatentSpace, TopographicOptions};
@@ -90,17 +90,17 @@ impl<T: Stored> LatentSpace<T> {
         }
     }
 
-    /// Where points are.
+    /// How points are arranged.
     pub fn kind(&self) -> LatentKind {
         self.kind
     }
 
-    /// Points along each axis; of random points the cells that they are shown in.
+    /// Points along each axis; for random points the cells of pictures along each axis.
     pub fn sides(&self) -> [usize; 2] {
         self.sides
     }
 
-    /// What is smooth over the plane.
+    /// The kind of basis functions.
     pub fn basis(&self) -> BasisKind {
         self.basis
     }
@@ -125,7 +125,7 @@ impl<T: Stored> LatentSpace<T> {
         if self.kind == LatentKind::Torus { Space::Torus } else { Space::Plane }
     }
 
-    /// For people: `18x15 points on a regular grid`.
+    /// As text: `18x15 points on a regular grid`.
     pub fn describe_points(&self) -> String {
         let [nx, ny] = self.sides;
         match self.kind {
@@ -135,7 +135,7 @@ impl<T: Stored> LatentSpace<T> {
         }
     }
 
-    /// For people: `25 RBFs of width 1.000`.
+    /// As text: `25 RBFs of width 1.000`.
     pub fn describe_basis(&self) -> String {
         let count = self.centres.len() / 2;
         match self.basis {
@@ -151,7 +151,7 @@ impl<T: Stored> LatentSpace<T> {
         })
     }
 
-    /// From what a file says.
+    /// From the description in a file.
     pub(crate) fn from_json(value: &Value, points: Vec<T>, centres: Vec<T>) -> Option<Self> {
         let side = |axis: usize| usize::try_from(value.get("sides")?.get(axis)?.as_u64()?).ok();
         let text = |key: &str| value.get(key)?.as_str();

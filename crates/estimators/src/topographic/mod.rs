@@ -17,7 +17,7 @@ pub use self::{
     separation::{LabelSeparation, SEPARATION_DOCUMENTS, Separation},
 };
 
-/// A training of a [`FittedTopographic`], on all bags at once: it begins with their principal components.
+/// A training of a [`FittedTopographic`], on all bags at once, since it starts from their principal components.
 ///
 /// ```
 /// use countgrid_corpus::{BlockLimits, Blocks};

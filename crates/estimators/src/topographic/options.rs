@@ -5,7 +5,7 @@ use countgrid_gtm::{EmissionModel, Inflation};
 
 use crate::EstimatorError;
 
-/// Where the latent points of a map are.
+/// How the latent points of a map are arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LatentKind {
     /// On a regular grid.
@@ -13,7 +13,7 @@ pub enum LatentKind {
     Grid,
     /// Drawn from a Gaussian, by the seed.
     Random,
-    /// On a regular grid whose edges are glued together.
+    /// On a regular grid on a torus.
     Torus,
 }
 
@@ -36,7 +36,7 @@ impl LatentKind {
     }
 }
 
-/// What is smooth over the plane of a map.
+/// The kind of basis functions of a map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BasisKind {
     /// Gaussian radial basis functions.
@@ -64,10 +64,10 @@ impl BasisKind {
     }
 }
 
-/// What the rates of a map are proportional to.
+/// The exposure of documents, which the rates of a map are proportional to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Exposure {
-    /// Nothing: longer documents have other rates.
+    /// None: rates are those of a whole document, whatever its length.
     #[default]
     None,
     /// The length of the document, in mean lengths of the documents fitted to.
@@ -97,7 +97,7 @@ impl Exposure {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
 pub enum TopographicOptionError {
-    /// Hyperbolic sines on a torus: they have another value at each side of the seam.
+    /// Hyperbolic sines on a torus: they are not periodic.
     SinhOnTorus,
     /// A width for hyperbolic sines, which have none.
     WidthOfSinh,
@@ -123,7 +123,7 @@ impl fmt::Display for TopographicOptionError {
 
 impl std::error::Error for TopographicOptionError {}
 
-/// What map is fitted to bags of counts, and how.
+/// Options of a topographic map.
 ///
 /// ```
 /// use countgrid_estimators::{BasisKind, LatentKind, TopographicOptionError, TopographicOptions, EstimatorError};
@@ -137,29 +137,30 @@ impl std::error::Error for TopographicOptionError {}
 pub struct TopographicOptions {
     /// The distribution of a count given its latent point.
     pub emission_model: EmissionModel,
-    /// Latent points along each axis, at least 1; of random points their product counts, and a picture has so many cells.
+    /// Latent points along each axis, at least 1; of random points there are as many as their product, and a picture has this
+    /// many cells along each axis.
     pub points: [usize; 2],
-    /// Where latent points are.
+    /// How latent points are arranged.
     pub latent: LatentKind,
-    /// What is smooth over the plane.
+    /// The kind of basis functions.
     pub basis: BasisKind,
     /// Basis functions besides the constant: RBFs along each axis, or directions and radii of sinh functions.
     pub basis_functions: [usize; 2],
-    /// Width of RBFs, where the plane reaches from -1 to 1. By itself two spacings of their centres.
+    /// Width of RBFs, where the plane reaches from -1 to 1. By default two spacings of their centres.
     pub width: Option<f64>,
-    /// What rates are proportional to, of Poisson and zero-inflated counts; zero-inflated ones take several times as long
-    /// with it.
+    /// The exposure, for Poisson and zero-inflated counts; with an exposure zero-inflated maps take several times as long.
     pub exposure: Exposure,
-    /// How far from its principal components a document begins, in latent units, above 0.
+    /// Standard deviation of the initial responsibilities around the principal components of a document, in latent units,
+    /// above 0.
     pub initial_spread: f64,
     /// Damped Newton steps of an iteration for each feature, at least 1.
     pub newton_steps: usize,
-    /// At most so many iterations.
+    /// The most iterations.
     pub iterations: usize,
     /// The fit ends once two iterations in a row change the objective by no more than this share of it, the second by no
     /// more than the first. Finite, not negative.
     pub tolerance: f64,
-    /// What random points are drawn by.
+    /// Seed of the random points.
     pub seed: u64,
 }
 
@@ -185,8 +186,8 @@ impl Default for TopographicOptions {
 }
 
 impl TopographicOptions {
-    /// Whether the settings that do not depend on the data are in order, before anything is read. A width and the numbers
-    /// of points and functions are looked at once they are used ([`crate::LatentSpace::new`]).
+    /// Checks the settings that do not depend on the data, before anything is read. A width and the numbers
+    /// of points and functions are checked when they are used ([`crate::LatentSpace::new`]).
     ///
     /// # Errors
     /// [`EstimatorError::Topographic`]; [`EstimatorError::Option`] for the tolerance.

@@ -11,7 +11,7 @@ use crate::{
     Schedule, Stage, Stored,
 };
 
-/// The parameters of a map, with memory of their own.
+/// The parameters of a map, in memory of their own.
 pub type TopographicParameters<T> = Gtm<T, AlignedVec<T>>;
 type Sums<T> = Statistics<T, AlignedVec<T>, AlignedVec<f64>>;
 
@@ -172,7 +172,7 @@ impl<T: Stored> Estimator for TopographicPlan<T> {
             AlignedVec::zeroed(expected).map_err(|_| GtmError::TooLarge { points, features })?;
         storage.copy_from_slice(parameters);
         let (map, own) = (Gtm::new(self.shape, storage)?, self.map()?);
-        // Placing goes by these tables too, and they follow from the options.
+        // Inference uses these tables too, and they follow from the options.
         for name in ["points", "basis"] {
             if map.table(name) != own.table(name) {
                 return Err(crate::CheckpointError::Table { name: format!("learner.{name}") }.into());
@@ -197,7 +197,7 @@ impl<T: Stored> Estimator for TopographicPlan<T> {
             "end": summary.end_reason(), "tolerance": self.options.tolerance,
             "log_likelihood_per_document": -summary.free_energy / self.totals.bags as f64,
             "bound_per_token": summary.bound_per_token, "seed": self.options.seed,
-            // Until labels were looked at.
+            // Until labels are compared.
             "neighbours": null, "accuracy": null, "silhouette": null,
         });
         let info = ModelInfo { fit, ..ModelInfo::default() };

@@ -9,28 +9,29 @@ use rand_chacha::{
 use super::TopographicPlace;
 use crate::{EstimatorError, blocks::zeros};
 
-/// Documents whose distances are taken at most: there are as many as pairs.
+/// The most documents that are compared: there is a distance for each pair.
 pub const SEPARATION_DOCUMENTS: usize = 20_000;
 
-/// The order of documents has a stream of its own: the first is for samples of a corpus, the second for latent points.
+/// The stream of random numbers for the order of documents; the first is that of samples of a corpus, the second of latent
+/// points.
 const STREAM: u64 = 2;
 
-/// How well labels lie apart, if that can be said.
+/// How well labels are separated, if that can be measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Separation {
     /// What was found.
     Found(LabelSeparation),
-    /// Not two different labels among the documents that have a place.
+    /// Fewer than two labels among the documents that have a position.
     TooFewLabels,
     /// More than [`SEPARATION_DOCUMENTS`] labelled documents.
     TooManyDocuments,
 }
 
-/// How well labels lie apart.
+/// How well labels are separated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LabelSeparation {
-    /// Documents with a place and a label.
+    /// Documents with a position and a label.
     pub documents: usize,
     /// Neighbours that vote.
     pub neighbours: usize,
@@ -61,7 +62,7 @@ impl Separation {
     /// ```
     ///
     /// # Errors
-    /// [`EstimatorError::Classify`] without neighbours, or for places that are not finite.
+    /// [`EstimatorError::Classify`] without neighbours, or for positions that are not finite.
     pub fn from_places(
         places: &[TopographicPlace],
         labels: &LabelColumn,
