@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The label is the first column of a line, text the last; where the model knows labels, the share of documents whose
-//! label is the most expected one is told too.
+//! label is the expected one is printed too.
 
 use std::{env, error::Error, fs};
 

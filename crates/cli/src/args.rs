@@ -22,7 +22,7 @@ pub(crate) use self::{
     topographic::{Place, TopographicArgs},
 };
 
-/// One of several values of an option, under their names and with what they mean.
+/// A parser of an option's value by name, with a description of each value.
 fn choice<T: Clone + Send + Sync + 'static>(
     values: &'static [(&'static str, &'static str)],
     parse: fn(&str) -> Option<T>,
@@ -32,7 +32,7 @@ fn choice<T: Clone + Send + Sync + 'static>(
         .try_map(move |name| parse(&name).ok_or_else(|| format!("`{name}` is not known")))
 }
 
-/// From a pile of documents to a map of what is in it.
+/// Map collections of documents with counting grids, topographic maps and harmoniums
 #[derive(Debug, Parser)]
 #[command(name = "countgrid", version, propagate_version = true)]
 pub(crate) struct Cli {
@@ -46,28 +46,28 @@ pub(crate) enum Command {
     ///
     /// Reads documents, fits a counting grid and writes map.html and model.safetensors. With --model zip-gtm and its
     /// like it fits a topographic map, on which documents are points, and writes points.csv, map.svg and map.png
-    /// too. Ctrl-C ends the fit after the current iteration and writes what there is.
+    /// too. Ctrl-C ends the fit after the current iteration and writes the result so far.
     Map(MapArgs),
     /// Fit a model: a grid with any number of axes up to eight, or a harmonium
     Fit(FitArgs),
-    /// Where documents lie on a fitted map or in the topics of a harmonium, as CSV
+    /// Positions of documents on a fitted map, or their topics under a harmonium, as CSV
     ///
-    /// Of a harmonium: id, title, label, tokens, known_tokens, and h0, h1, ... the expected topics, given the words and,
-    /// with --features-from, the features. Of a map:
+    /// Columns for a harmonium: id, title, label, tokens, known_tokens, and h0, h1, ... the expected topics, given the words
+    /// and, with --features-from, the features.
     ///
-    /// Columns: id, title, label; tokens (stop words left out) and known_tokens (those of the model's
+    /// Columns for a grid: id, title, label; tokens (stop words left out) and known_tokens (those of the model's
     /// vocabulary); x0, x1, ... the cell where the most probable window starts; mean0, mean1, ... the circular
     /// mean of the posterior over window starts, empty where it has none; probability of the most probable
-    /// window; log_evidence_per_token in nats; and where the fitted documents had labels, expected_label and
-    /// label_share: what documents around there are labelled, and how large a share of them. A document without a
-    /// known word has no position.
+    /// window; log_evidence_per_token in nats; and, if the fitted documents had labels, expected_label and
+    /// label_share: the most frequent label of the documents around the position, and its share. A document
+    /// without a known word has no position.
     ///
-    /// Of a topographic map: mean0, mean1, the mean of the posterior over latent points; mode0, mode1, the most probable
-    /// point, and its probability; and log_likelihood in nats.
+    /// Columns for a topographic map, after those of documents: mean0, mean1, the mean of the posterior over latent points;
+    /// mode0, mode1, the most probable point, and its probability; and log_likelihood in nats.
     Embed(EmbedArgs),
-    /// The top words of a place on a fitted grid
+    /// The top words of a window of a fitted grid
     ///
-    /// A place is the window that starts at a cell: the cell that `embed` gives in x0, x1, ... Coordinates wrap
+    /// The window is given by the cell where it starts, as `embed` gives it in x0, x1, ... Coordinates wrap
     /// around the torus.
     Words(WordsArgs),
     /// A model as constant tables for a microcontroller
@@ -75,21 +75,21 @@ pub(crate) enum Command {
     /// Writes model.rs, a Rust module of shape constants and a static table, to `include!` or to use as a module
     /// without std; and model.bin, the same in one piece, which the crate `countgrid-grid` reads in place (`Blob`).
     Firmware(FirmwareArgs),
-    /// What a model is and how it was fitted
+    /// Describe a model and how it was fitted
     Info(InfoArgs),
-    /// How well labels are told of documents that were held out
+    /// Cross-validation: how well labels of held-out documents are predicted
     ///
     /// Documents are split into folds with the same shares of labels; each fold in turn is held out. Words are selected
-    /// and grids fitted on the other folds alone. A document that has no word of theirs gets their most frequent
+    /// and models fitted on the other folds alone. A document without a word of the other folds gets their most frequent
     /// label. Options given with --try are chosen in each fold among the values given, by folds of its training part.
     #[command(args_override_self = true)]
     Crossval(CrossvalArgs),
-    /// How well labels are told with each of several options
+    /// Cross-validations for several options, with a picture of their accuracy
     ///
     /// One cross-validation for each combination of the values given with --try. Writes results.csv and results.json,
     /// and accuracy.svg and accuracy.png: accuracy against capacity, the cells of the grid over those of a window, a line
-    /// for each number of axes. What is in results.json already is not computed again, so a sweep that was interrupted
-    /// goes on where it was.
+    /// for each number of axes. Results that are in results.json are not computed again, so a sweep that was interrupted
+    /// continues.
     #[command(args_override_self = true)]
     Sweep(SweepArgs),
 }
@@ -105,10 +105,10 @@ pub(crate) struct MapArgs {
     /// Heading of the page [default: the name of the file or folder]
     #[arg(long)]
     pub(crate) title: Option<String>,
-    /// What is fitted
+    /// The model to fit
     #[arg(long, value_enum, default_value_t = MapModel::Grid)]
     pub(crate) model: MapModel,
-    /// Take only so many documents of each label, drawn by --seed, and of those without a label as many
+    /// Draw at most this many documents of each label, by --seed, and as many of those without a label
     #[arg(long, value_name = "N")]
     pub(crate) sample: Option<usize>,
     #[command(flatten)]
@@ -157,20 +157,20 @@ impl MapArgs {
     }
 }
 
-/// What `map` fits.
+/// The models of `map`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MapModel {
     /// A counting grid
     Grid,
     /// A topographic map of zero-inflated Poisson counts, inflation by word
     ZipGtm,
-    /// The same, inflation by word and place
+    /// The same, inflation by word and latent point
     ZipLatentGtm,
     /// A topographic map of Poisson counts
     PoissonGtm,
-    /// A topographic map of which words occur
+    /// A topographic map with Bernoulli emissions: which words occur
     BernoulliGtm,
-    /// A topographic map of which words tokens are
+    /// A topographic map with multinomial emissions: counts of words, given the length of the document
     MultinomialGtm,
     /// A topographic map of normal counts
     GaussianGtm,
@@ -199,7 +199,7 @@ pub(crate) struct FitArgs {
     /// Where to write the model
     #[arg(short, long, value_name = "MODEL", default_value = "model.safetensors")]
     pub(crate) output: PathBuf,
-    /// What is fitted to documents. Harmoniums take --seed, --batch, --precision and --threads of the options of grids
+    /// The model to fit. Harmoniums take --seed, --batch, --precision and --threads of the options of grids
     #[arg(long, value_enum, default_value_t = FitModel::Grid)]
     pub(crate) model: FitModel,
     /// Topics of a harmonium
@@ -326,12 +326,12 @@ pub(crate) struct ReadArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Numbers")]
 pub(crate) struct ScaleArgs {
-    /// What becomes of the numbers of a table without a column of text: `none`, they are counts; `floor=X`, those below
-    /// X are X; `log=X`, ln(max(x, X) / X); `shift`, less the lowest of their row
+    /// How the numbers of a table without a column of text become counts: `none`, they are counts; `floor=X`, max(x, X);
+    /// `log=X`, ln(max(x, X) / X); `shift`, less the lowest of their row
     #[arg(long, value_name = "SCALE", default_value_t = Scale::None)]
     pub(crate) scale: Scale,
     /// Scale the counts of each document, those of the words that are kept, so that they sum to this: long documents then
-    /// weigh as much as short ones, and with few tokens words that come together are not taken for independent evidence
+    /// weigh as much as short ones, and with few tokens words that occur together count less as independent evidence
     #[arg(long, value_name = "SUM")]
     pub(crate) tokens: Option<f64>,
 }
@@ -339,14 +339,14 @@ pub(crate) struct ScaleArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Words")]
 pub(crate) struct WordArgs {
-    /// In how many documents a word must be [default: 1, 2, 3 or 5 for fewer than 20, 200, 2000 or more
+    /// The fewest documents that a word must be in [default: 1, 2, 3 or 5 for fewer than 20, 200, 2000 or more
     /// documents; 1 for counts and n-grams]
     #[arg(long, value_name = "N")]
     pub(crate) min_count: Option<usize>,
-    /// In which share of the documents it may be [default: 0.5; 1 for counts and n-grams]
+    /// The largest share of the documents that a word may be in [default: 0.5; 1 for counts and n-grams]
     #[arg(long, value_name = "SHARE")]
     pub(crate) max_share: Option<f64>,
-    /// The largest vocabulary: of more words those stay that tell most pairs of documents apart
+    /// The largest vocabulary: of more words those are kept that distinguish most pairs of documents
     #[arg(long, value_name = "N", default_value_t = WordOptions::default().max_words)]
     pub(crate) max_words: usize,
     /// Words to leave out: english, none, or a file with one word per line
@@ -355,7 +355,7 @@ pub(crate) struct WordArgs {
     /// Count words of one English stem as one
     #[arg(long)]
     pub(crate) stem: bool,
-    /// Texts are sequences of letters, and their words all runs of so many
+    /// Texts are sequences of letters, and their words all n-grams of this many letters
     #[arg(long, value_name = "LETTERS", conflicts_with_all = ["stem", "stop_words"])]
     pub(crate) ngrams: Option<usize>,
 }
@@ -370,22 +370,23 @@ pub(crate) struct GridArgs {
     /// Cells of a window along each axis [default: a sixth of the grid's, 2 to 8]
     #[arg(long, value_name = "SIDES")]
     pub(crate) window: Option<Sides>,
-    /// At most so many iterations on the full grid
+    /// The most iterations on the full grid
     #[arg(long, value_name = "N", default_value_t = GridOptions::default().iterations)]
     pub(crate) iterations: usize,
-    /// End once two iterations in a row change the objective by no more than this share of it, the second by no more than the first
+    /// End once two iterations in a row change the objective by no more than this share of it, the second by no more than the
+    /// first
     #[arg(long, value_name = "SHARE", default_value_t = GridOptions::default().tolerance)]
     pub(crate) tolerance: f64,
-    /// Start of the random numbers: the same seed gives the same files
+    /// Seed of the random numbers: the same seed gives the same files
     #[arg(long, value_name = "N", default_value_t = GridOptions::default().seed)]
     pub(crate) seed: u64,
-    /// Fit so many times from different random starts and keep the best
+    /// Fit from this many random starts and keep the best
     #[arg(long, value_name = "N", default_value_t = GridOptions::default().restarts)]
     pub(crate) restarts: usize,
-    /// Tokens that every word is given at every cell beforehand [default: 0.02 × tokens / (cells × words)]
+    /// Pseudocount: tokens that every word is given at every cell [default: 0.02 × tokens / (cells × words)]
     #[arg(long, value_name = "TOKENS")]
     pub(crate) pseudocount: Option<f64>,
-    /// Learn how likely each place is, rather than take all as equally likely
+    /// Learn the prior over window positions, rather than take it as uniform
     #[arg(long)]
     pub(crate) learn_prior: bool,
     /// Passes of an M-step over the same expected counts
@@ -394,18 +395,18 @@ pub(crate) struct GridArgs {
     /// Begin on a small grid and refine it, or fit the full grid from the start
     #[arg(long, value_enum, default_value_t = Schedule::CoarseToFine)]
     pub(crate) schedule: Schedule,
-    /// Begin on the full grid with flat posteriors that sharpen: inverse temperature of the first iteration, such
-    /// as 0.1
+    /// Anneal on the full grid, from flat posteriors to sharp ones: inverse temperature of the first iteration,
+    /// such as 0.1
     #[arg(long, value_name = "BETA")]
     pub(crate) anneal: Option<f64>,
-    /// Iterations until posteriors are as sharp as they should be [default with --anneal: 15]
+    /// Iterations until the inverse temperature is 1 [default with --anneal: 15]
     #[arg(long, value_name = "N")]
     pub(crate) anneal_iterations: Option<usize>,
-    /// Begin on the full grid with updates from so many documents at a time, in a random order, before its
-    /// iterations over all of them
+    /// Begin on the full grid with updates from mini-batches of this many documents, in a random order, before
+    /// its iterations over all of them
     #[arg(long, value_name = "DOCUMENTS")]
     pub(crate) batch: Option<usize>,
-    /// How often that goes over all documents [default with --batch: 3]
+    /// Passes of mini-batches over all documents [default with --batch: 3]
     #[arg(long, value_name = "N")]
     pub(crate) passes: Option<usize>,
     /// Floating-point type of the fit and of the model
@@ -417,13 +418,13 @@ pub(crate) struct GridArgs {
     /// Keep the counts in a temporary file (in TMPDIR) even if there is memory for them; the result is the same
     #[arg(long)]
     pub(crate) stream: bool,
-    /// Entries of a block at most; for tests, since everything fits into one block of a small collection
+    /// The most entries of a block; for tests, since a small collection fits into one block
     #[arg(long, value_name = "N", hide = true, default_value_t = BlockLimits::in_memory().entries)]
     pub(crate) block_entries: usize,
 }
 
 impl GridArgs {
-    /// Refuses settings that make no sense, or none together, before anything is read.
+    /// Checks the settings, alone and together, before anything is read.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let refuse = |problem: &str, remedy: &str| Err(Failure::new(problem, remedy));
         match self {
@@ -451,14 +452,14 @@ impl GridArgs {
                 refuse("--passes 0 is no pass", "take --passes of at least 1, or leave --batch out")
             }
             Self { threads: Some(0), .. } => refuse(
-                "--threads 0 leaves nobody to compute",
+                "--threads 0 leaves no thread to compute",
                 "take --threads of at least 1, or leave it out",
             ),
             _ => Ok(()),
         }
     }
 
-    /// The first option, set to anything but what it is by itself, that only a counting grid has.
+    /// The first option with a value other than its default that only a counting grid has.
     pub(crate) fn only_of_grids(&self) -> Option<&'static str> {
         let set = [
             ("--grid", self.grid.is_some()),
@@ -499,15 +500,16 @@ pub(crate) enum TableKind {
     Bits8,
 }
 
-/// What is kept of a run in case that it is cut off.
+/// Checkpoints of a run, in case that it is interrupted.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Checkpoints")]
 pub(crate) struct CheckpointArgs {
-    /// Every so many seconds the fit is written to a file beside the model, from which --resume goes on; the file is
-    /// removed once the model is written
+    /// Seconds between checkpoints: files beside the model from which --resume continues, removed once the model is
+    /// written
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
     pub(crate) checkpoint: f64,
-    /// Go on from the checkpoint of the same command that was cut off; the files are the same as if it had not been
+    /// Continue from the checkpoint of the same command that was interrupted; the files are the same as without
+    /// interruption
     #[arg(long)]
     pub(crate) resume: bool,
 }

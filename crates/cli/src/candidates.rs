@@ -56,7 +56,7 @@ pub(crate) struct Choice {
 
 /// Every combination, the last option changing fastest; the options themselves if nothing is tried.
 ///
-/// Each is read anew from the command line with its values added, so what is wrong with one is said in the words that
+/// Each is parsed again from the command line with its values added, so errors have the words that
 /// clap has for it.
 pub(crate) fn choices(args: &EvaluationArgs) -> Result<Vec<Choice>, Failure> {
     let mut combinations: Vec<Vec<(String, String)>> = vec![Vec::new()];

@@ -1,4 +1,4 @@
-//! From a path and flags to a corpus, and what is reported of it.
+//! From a path and flags to a corpus, with a report of it.
 
 use std::{fs, path::Path};
 
@@ -24,8 +24,8 @@ pub(crate) struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// A path with the columns that were named. The files that the run is to write are not read: they may be there from
-    /// the last time.
+    /// A path with the columns that were named. The files that the run is to write are not read: they may exist from
+    /// an earlier run.
     pub(crate) fn new(path: Option<&'a Path>, read: &ReadArgs, outputs: &[&Path]) -> Self {
         let options = CorpusOptions {
             columns: columns(read),

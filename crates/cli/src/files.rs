@@ -23,9 +23,9 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// The files in a folder that is there, or that can be made.
+    /// The files in a folder that exists or can be made.
     pub(crate) fn in_folder(folder: &Path, topographic: bool, used: usize) -> Result<Self, Failure> {
-        // `./map.html` is nothing but longer.
+        // Rather than `./map.html`.
         let file = |name: &str| if folder == Path::new(".") { name.into() } else { folder.join(name) };
         let [page, model, points, svg, png] =
             ["map.html", "model.safetensors", "points.csv", "map.svg", "map.png"].map(file);

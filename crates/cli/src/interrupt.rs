@@ -1,4 +1,4 @@
-//! Ctrl-C: once to end after the current iteration with what there is, twice to leave at once.
+//! Ctrl-C: once to end after the current iteration with the result so far, twice to exit at once.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,

@@ -1,4 +1,4 @@
-//! `countgrid`: from a pile of documents to a map of what is in it.
+//! `countgrid`: maps of collections of documents.
 //!
 //! Parses, calls, reports. What is computed is in the libraries; what to do about a mistake is in [`failure`].
 #![forbid(unsafe_code)]
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
         Command::Sweep(args) => command::sweep::run(&args),
     };
     match done {
-        // Whoever closed standard output has seen enough.
+        // The reader has closed standard output, which is not an error.
         Ok(()) | Err(Failure::Closed) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("error: {failure}");

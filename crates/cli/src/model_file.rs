@@ -1,4 +1,4 @@
-//! Models from their files, with what is wrong with a file said under its name.
+//! Models from their files; errors name the file.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Documents over the words of a model, and the table of where they lie.
+//! Documents over the words of a model, and the table of their positions.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! What a run says: lines for people, JSON for programs, or nothing.
+//! The output of a run: lines for people, JSON for programs, or nothing.
 
 use std::{
     fmt::Display,
@@ -24,7 +24,7 @@ pub(crate) enum Output {
     Quiet,
 }
 
-/// Reports events to whoever listens. That nobody reads standard output any more stops no fit.
+/// Reports events. A closed standard output does not stop a fit.
 #[derive(Debug)]
 pub(crate) struct Report {
     output: Output,
@@ -59,7 +59,7 @@ impl Report {
         }
     }
 
-    /// Something that is not as it should be, but can be gone on with.
+    /// A warning.
     pub(crate) fn note(&self, text: impl Display) {
         match self.output {
             Output::Text => self.line(format_args!("note      {text}")),
@@ -149,7 +149,7 @@ impl Progress<'_> {
         }
     }
 
-    /// Time left if the rest of the work goes on as fast as so far.
+    /// Time left if the rest of the work takes as long as so far.
     fn left(&self, share: f64) -> Option<Duration> {
         let left = self.started.elapsed().as_secs_f64() * (1.0 - share) / share;
         Duration::try_from_secs_f64(left).ok().filter(|_| share > 0.0)

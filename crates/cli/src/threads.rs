@@ -4,7 +4,7 @@ use rayon::ThreadPoolBuilder;
 
 use crate::failure::Failure;
 
-/// Runs `work` on so many threads, by itself on one for each core. Models split what they compute so that the number
+/// Runs `work` on this many threads, by default one for each core. Models split what they compute so that the number
 /// changes no bit of it.
 pub(crate) fn run<R: Send>(
     threads: Option<usize>,

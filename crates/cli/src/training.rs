@@ -1,5 +1,5 @@
-//! A training with its progress on the terminal, stopped by Ctrl-C, and written down now and then so that a run that was
-//! killed can be resumed.
+//! A training with its progress on the terminal, stopped by Ctrl-C, and saved to checkpoints so that a run that was killed
+//! can be resumed.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use countgrid_io::{ModelFile, load, save};
 
 use crate::{failure::Failure, interrupt::Interrupt, report::Report};
 
-/// Where a training is written down while it runs, and how often.
+/// The file of checkpoints, and how often they are written.
 #[derive(Clone, Debug)]
 pub(crate) struct Checkpoints {
     path: PathBuf,
@@ -53,13 +53,13 @@ impl Checkpoints {
         Ok(save(&self.path, file)?)
     }
 
-    /// The run is over: what it was written down in is of no more use.
+    /// Removes the checkpoint of a run that is over.
     pub(crate) fn remove(&self) {
         let _not_there = fs::remove_file(&self.path);
     }
 }
 
-/// Steps to the end; once it was interrupted, stages that are left only refine.
+/// Steps to the end; after an interrupt the stages that are left only refine.
 pub(crate) fn run<M: Train>(
     mut training: M,
     checkpoints: &Checkpoints,

@@ -1,4 +1,4 @@
-//! How well labels are told of documents that were held out.
+//! How well labels of held-out documents are predicted.
 
 mod common;
 

@@ -20,7 +20,7 @@ use crate::Error;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Corpus {
-    source: Rc<Source>, // a fit keeps it
+    source: Rc<Source>, // shared with fits
     totals: BagTotals,
 }
 
@@ -91,7 +91,7 @@ impl Corpus {
         }
     }
 
-    /// Says of a grid what it was fitted to.
+    /// Adds a description of the corpus to a grid that was fitted to it.
     pub(crate) fn describe(&self, grid: &mut FittedGrid<f32>) -> Result<(), Error> {
         match self.texts() {
             Some((corpus, words)) => Ok(grid.describe(&corpus.name, corpus, words)?),
@@ -125,7 +125,7 @@ impl Corpus {
     }
 }
 
-/// Room for so many more elements, or an error rather than an abort.
+/// Reserves memory for this many more elements, or an error instead of an abort.
 pub(crate) fn reserve<T>(table: &mut Vec<T>, elements: usize) -> Result<(), Error> {
     table
         .try_reserve_exact(elements)

@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// What was wrong, where, and what would be right, in words: a page shows it as it is.
+/// What is wrong, where, and what is expected, as a message to be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(String);
 
@@ -38,10 +38,10 @@ from!(
     countgrid_math::AllocationError
 );
 
-/// A number as JavaScript has it, if it is a whole one in range.
+/// A JavaScript number as an integer.
 ///
 /// # Errors
-/// If it is not.
+/// If it is not a whole number in range.
 pub(crate) fn whole(name: &str, value: f64, least: u64, most: u64) -> Result<u64, Error> {
     // Up to 2^53 both ways are exact.
     if value.fract() == 0.0 && value >= least as f64 && value <= most as f64 {

@@ -4,10 +4,10 @@ use countgrid_io::ModelFile;
 
 use crate::{Corpus, CountingGrid, Error};
 
-/// Bytes that the tables of a fit may take. A page has 4 GiB at most, the collection in them.
+/// Bytes that the tables of a fit may take. A page has 4 GiB at most, which also hold the collection.
 pub const MEMORY: u128 = 1 << 30;
 
-/// A fit in progress, one iteration a step, so that a page can show how far it is.
+/// A fit in progress, one iteration per step, so that a page can show its progress.
 ///
 /// It is the training of `countgrid-estimators` in single precision: for the same bags, options and seed the grid has the
 /// same bits as the one that `countgrid fit` writes.
@@ -39,23 +39,23 @@ impl Fit {
     /// Nothing is computed before the first step. Without a limit of its own a fit may take [`MEMORY`].
     ///
     /// # Errors
-    /// Options that make no sense; a corpus without tokens; a grid for which a page has no memory.
+    /// Invalid options; a corpus without tokens; a grid for which a page has no memory.
     pub fn new(corpus: &Corpus, options: &GridOptions) -> Result<Self, Error> {
         let training = GridTraining::new(plan(corpus, options)?, corpus.clone())?;
         Ok(Self { corpus: corpus.clone(), training, failed: None })
     }
 
-    /// Goes on from a [checkpoint](Fit::checkpoint) with the same corpus and options, to the same bits.
+    /// Continues from a [checkpoint](Fit::checkpoint) with the same corpus and options, to the same bits.
     ///
     /// # Errors
-    /// As [`Fit::new`]; bytes that are no checkpoint, or one of another fit.
+    /// As [`Fit::new`]; bytes that are not a checkpoint, or one of another fit.
     pub fn resume(corpus: &Corpus, options: &GridOptions, checkpoint: &[u8]) -> Result<Self, Error> {
         let file = ModelFile::from_bytes(checkpoint)?;
         let training = GridTraining::resume(plan(corpus, options)?, corpus.clone(), file)?;
         Ok(Self { corpus: corpus.clone(), training, failed: None })
     }
 
-    /// All that it takes to go on from here, as the bytes of a file.
+    /// A checkpoint of the fit, as the bytes of a file.
     ///
     /// # Errors
     /// If a step has failed; no memory.
@@ -66,11 +66,11 @@ impl Fit {
         }
     }
 
-    /// One iteration: an update of the grid, but for the first of a level, and the log evidence of all bags per
-    /// token, in nats, of what came out. After the end it is only told again.
+    /// One iteration: an update of the grid, except for the first of a level. Returns the log evidence of all bags per
+    /// token, in nats; after the end it does nothing and returns the same again.
     ///
     /// # Errors
-    /// Counts too large for `f32`; no memory. The fit has then failed, and every further step says so again.
+    /// Counts too large for `f32`; no memory. The fit has then failed, and every further step returns the error again.
     pub fn step(&mut self) -> Result<f64, Error> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -86,7 +86,7 @@ impl Fit {
         self.training.is_done()
     }
 
-    /// Whether it ended because nothing changed any more.
+    /// Whether it ended because it converged.
     pub fn has_converged(&self) -> bool {
         self.training.best().is_some_and(|best| best.outcome.end == End::Converged)
     }
@@ -112,7 +112,7 @@ impl Fit {
         if self.is_done() { 1.0 } else { self.training.last().map_or(0.0, |last| last.share_done) }
     }
 
-    /// The grid as it is. Levels that are left only refine it, so that it has the size that was asked for.
+    /// Ends the fit with the current grid. Levels that are left only refine it, so that it has the size that was asked for.
     ///
     /// # Errors
     /// If a step has failed; no memory.

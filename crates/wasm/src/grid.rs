@@ -6,7 +6,7 @@ use countgrid_math::AlignedVec;
 
 use crate::{Corpus, Error, corpus::reserve};
 
-/// A fitted grid: its tables, and where bags lie on it. Everything is `f32`, cells are row-major, the last axis fastest.
+/// A fitted grid: its tables, and positions of bags on it. Everything is `f32`, cells are row-major, the last axis fastest.
 ///
 /// ```
 /// use countgrid_wasm::{Corpus, CountingGrid};
@@ -130,7 +130,7 @@ impl CountingGrid {
         Ok(all)
     }
 
-    /// Where a bag lies: the probability of every window start `[cell]`, and the bag's log evidence in nats. Features
+    /// The posterior of a bag: the probability of every window start `[cell]`, and the bag's log evidence in nats. Features
     /// come in any order. An empty bag has the prior as its posterior.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What JavaScript sees: the types of this crate over typed arrays, and options as plain objects.
+//! The JavaScript interface: the types of this crate over typed arrays, and options as plain objects.
 
 use countgrid_corpus::WordOptions;
 use countgrid_estimators::{AXES, GridOptions, GridSchedule};
@@ -21,7 +21,7 @@ export interface FitOptions {
     iterations?: number;
     /** The fit ends once two iterations in a row change the objective by no more than this share of it; 1e-5. */
     tolerance?: number;
-    /** Start of the random numbers; 1. */
+    /** Seed of the random numbers; 1. */
     seed?: number;
     /** Tokens that every feature is given at every cell beforehand; 0.02 × tokens / (cells × features). */
     pseudocount?: number;
@@ -35,15 +35,15 @@ export interface FitOptions {
 
 /** What a word is, and which words make the vocabulary. */
 export interface TextOptions {
-    /** What the documents are called, also in model files; "texts". */
+    /** Title of the documents, also in model files; "texts". */
     title?: string;
     /** Words to leave out; "english". */
     stopWords?: "english" | "none" | string[];
     /** Whether words of one English stem count as one; false. */
     stem?: boolean;
-    /** In how many documents a word must be; 1, 2, 3 or 5 for fewer than 20, 200, 2000 or more documents. */
+    /** The fewest documents that a word must be in; 1, 2, 3 or 5 for fewer than 20, 200, 2000 or more documents. */
     minCount?: number;
-    /** In which share of the documents it may be; 0.5. */
+    /** The largest share of the documents that a word may be in; 0.5. */
     maxShare?: number;
     /** The largest vocabulary; 3000. */
     maxWords?: number;
@@ -73,7 +73,7 @@ impl Corpus {
     /// and below `features`, and their counts, above zero, in the same places.
     ///
     /// # Errors
-    /// An `Error` that says what does not fit.
+    /// An `Error` for arrays that do not match.
     #[wasm_bindgen(constructor)]
     pub fn new(
         #[wasm_bindgen(unchecked_param_type = "Uint32Array")] offsets: &JsValue,
@@ -115,7 +115,7 @@ impl Fit {
     /// Nothing is computed before the first step.
     ///
     /// # Errors
-    /// An `Error` for options that make no sense, a corpus without tokens, a grid for which there is no memory.
+    /// An `Error` for invalid options, a corpus without tokens, a grid for which there is no memory.
     #[wasm_bindgen(constructor)]
     pub fn new(
         corpus: &Corpus,
@@ -124,10 +124,10 @@ impl Fit {
         Ok(Self(crate::Fit::new(&corpus.0, &grid_options(options)?)?))
     }
 
-    /// Goes on from a checkpoint, with the corpus and the options of the fit that has written it, to the same bits.
+    /// Continues from a checkpoint, with the corpus and the options of the fit that has written it, to the same bits.
     ///
     /// # Errors
-    /// An `Error` for bytes that are no checkpoint, or one of another fit; those of the constructor.
+    /// An `Error` for bytes that are not a checkpoint, or one of another fit; those of the constructor.
     pub fn resume(
         corpus: &Corpus,
         #[wasm_bindgen(unchecked_param_type = "FitOptions | undefined")] options: &JsValue,
@@ -136,7 +136,7 @@ impl Fit {
         Ok(Self(crate::Fit::resume(&corpus.0, &grid_options(options)?, &bytes("checkpoint", checkpoint)?)?))
     }
 
-    /// All that it takes to go on from here.
+    /// A checkpoint of the fit.
     ///
     /// # Errors
     /// An `Error` if a step has failed, or if there is no memory.
@@ -144,7 +144,8 @@ impl Fit {
         Ok(self.0.checkpoint()?)
     }
 
-    /// One iteration. Returns the log evidence of all bags per token, in nats; after the end it is only told again.
+    /// One iteration. Returns the log evidence of all bags per token, in nats; after the end it does
+    /// nothing and returns the same again.
     ///
     /// # Errors
     /// An `Error` for counts too large for `f32`, or if there is no memory.
@@ -158,7 +159,7 @@ impl Fit {
         self.0.is_done()
     }
 
-    /// Whether the fit ended because nothing changed any more.
+    /// Whether the fit ended because it converged.
     #[wasm_bindgen(getter)]
     pub fn converged(&self) -> bool {
         self.0.has_converged()
@@ -182,7 +183,7 @@ impl Fit {
         sizes(self.0.extents())
     }
 
-    /// The grid as it is, of the size that was asked for. Ends the fit.
+    /// Ends the fit with the current grid, of the size that was asked for.
     ///
     /// # Errors
     /// An `Error` if a step has failed, or if there is no memory.
@@ -217,7 +218,7 @@ impl CountingGrid {
     /// A grid that was fitted elsewhere, from its table `pi` `[feature][cell]`: every cell is a distribution.
     ///
     /// # Errors
-    /// An `Error` for tables that are no grid of these extents.
+    /// An `Error` for tables that are not valid for these extents.
     #[wasm_bindgen(constructor)]
     pub fn new(
         #[wasm_bindgen(unchecked_param_type = "Float32Array")] pi: &JsValue,
@@ -280,7 +281,7 @@ impl CountingGrid {
     /// the prior.
     ///
     /// # Errors
-    /// An `Error` for a feature that the grid does not have, or a count that is none.
+    /// An `Error` for a feature that the grid does not have, or a value that is not a count.
     pub fn posterior(
         &self,
         #[wasm_bindgen(unchecked_param_type = "Uint32Array")] indices: &JsValue,
@@ -293,7 +294,7 @@ impl CountingGrid {
     /// The log evidence of a bag in nats, without the multinomial coefficient.
     ///
     /// # Errors
-    /// An `Error` for a feature that the grid does not have, or a count that is none.
+    /// An `Error` for a feature that the grid does not have, or a value that is not a count.
     #[wasm_bindgen(js_name = logEvidence)]
     pub fn log_evidence(
         &self,
@@ -331,7 +332,7 @@ impl Texts {
     /// Reads documents and selects the vocabulary.
     ///
     /// # Errors
-    /// An `Error` for options that make no sense, and for documents of which no word is left.
+    /// An `Error` for invalid options, and for documents of which no word is left.
     #[wasm_bindgen(constructor)]
     pub fn new(
         #[wasm_bindgen(unchecked_param_type = "string[]")] documents: &JsValue,
@@ -363,7 +364,7 @@ impl Texts {
         Ok(Corpus(self.0.count(&strings("documents", documents)?)?))
     }
 
-    /// The page of `countgrid map` as one HTML file: words where they live, and documents near every place.
+    /// The page of `countgrid map` as one HTML file: words at their cells, and documents near every cell.
     ///
     /// # Errors
     /// An `Error` for a grid of more than two axes, or over another vocabulary.
@@ -372,7 +373,7 @@ impl Texts {
     }
 }
 
-/// UTF-16 units of all documents together. Were every word another, their counting would take some 2 GB.
+/// The most UTF-16 units of all documents together. If every word were different, counting them would take about 2 GB.
 const MAX_TEXT: u64 = 1 << 26;
 
 fn strings(name: &str, value: &JsValue) -> std::result::Result<Vec<String>, Error> {
@@ -503,7 +504,7 @@ fn text_options(options: &JsValue) -> std::result::Result<(String, WordOptions),
 struct Options<'a>(Option<&'a Object>);
 
 impl<'a> Options<'a> {
-    /// Refuses what is no object, and fields that nobody reads: a slip of the pen would go unnoticed.
+    /// Refuses values that are not objects, and unknown fields, since a typing error would go unnoticed.
     fn new(what: &str, value: &'a JsValue, names: &[&str]) -> std::result::Result<Self, Error> {
         if value.is_undefined() || value.is_null() {
             return Ok(Self(None));

@@ -26,12 +26,12 @@
 //! const file = grid.model("Two documents");       // Uint8Array, the file of `countgrid fit`
 //! ```
 //!
-//! What is wrong with an argument is a JavaScript `Error` whose message says what, where, and what would be right;
-//! sizes are checked before memory is taken. For the same input, options and seed a result has the same bits as
+//! An invalid argument gives a JavaScript `Error` whose message says what is wrong, where, and what is expected;
+//! sizes are checked before memory is allocated. For the same input, options and seed a result has the same bits as
 //! that of the program, with and without the target feature `simd128`.
 //!
-//! No rule is this crate's own: words, schedule, defaults and page are those of `countgrid-corpus` and
-//! `countgrid-estimators`. As a Rust library it has the same types, without JavaScript: that is what the tests call.
+//! Words, schedule, defaults and page are those of `countgrid-corpus` and `countgrid-estimators`. As a Rust library this
+//! crate has the same types, without JavaScript, which the tests use.
 #![forbid(unsafe_code)]
 
 mod corpus;

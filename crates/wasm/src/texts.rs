@@ -9,13 +9,13 @@ use crate::{Corpus, CountingGrid, Error};
 pub struct Texts(Corpus);
 
 impl Texts {
-    /// What texts are called that have no title.
+    /// The title of texts that have none.
     pub const TITLE: &str = "texts";
 
-    /// Reads documents and selects the vocabulary; `title` is how to call them.
+    /// Reads documents and selects the vocabulary; `title` is their title.
     ///
     /// # Errors
-    /// Options that make no sense; documents of which no word is left.
+    /// Invalid options; documents of which no word is left.
     pub fn new(title: &str, documents: &[impl AsRef<str>], words: &WordOptions) -> Result<Self, Error> {
         let options = CorpusOptions { words: words.clone(), ..options() };
         let corpus = countgrid_corpus::Corpus::from_texts(documents, &options).map_err(|error| match error {
@@ -55,7 +55,7 @@ impl Texts {
         Ok(Corpus::from_texts(corpus, words.clone()))
     }
 
-    /// The page of `countgrid map`: words where they live, and documents near every place, as one HTML file.
+    /// The page of `countgrid map`: words at their cells, and documents near every cell, as one HTML file.
     ///
     /// # Errors
     /// A grid of more than two axes or over another vocabulary; no memory.

@@ -21,7 +21,7 @@ pub(crate) struct EvaluationArgs {
     /// Labelled documents: a folder with a subfolder for each label, or a CSV, TSV or JSONL file with a column of text
     /// (or columns of numbers) and one of labels
     pub(crate) path: PathBuf,
-    /// How a label is told
+    /// How a label is predicted
     #[arg(long, default_value = "generative", value_parser = choice(&[
         ("generative", "A grid for each label; the one under which the document is most probable"),
         ("labels", "One grid, fitted without labels; the label that most of the documents around have"),
@@ -31,7 +31,7 @@ pub(crate) struct EvaluationArgs {
         ("svm-linear", "A linear support vector machine on standardised features"),
     ], |name| name.parse::<Classifier>().ok()))]
     pub(crate) classifier: Classifier,
-    /// What is fitted to documents
+    /// The model to fit
     #[arg(long, default_value = "grid", value_parser = choice(&[
         ("grid", "A counting grid"),
         ("mixture", "A mixture of distributions over words"),
@@ -48,14 +48,14 @@ pub(crate) struct EvaluationArgs {
     /// States of --model hmm
     #[arg(long, value_name = "N", default_value_t = HmmOptions::default().states)]
     pub(crate) states: usize,
-    /// What the support vector machine and the nearest neighbours see of a document [default: spread for svm, fess for
-    /// svm-rbf and svm-linear, the place on the torus for nearest]
+    /// The features of a document for support vector machines and nearest neighbours [default: spread for svm, fess for
+    /// svm-rbf and svm-linear, the position on the torus for nearest]
     #[arg(long, value_parser = choice(&[
-        ("spread", "The posterior over places, spread over the cells of their windows; of one grid, fitted without labels"),
-        ("posterior", "The posterior over places, components or topics, its mean for topics of harmoniums; of one model, \
-                       fitted without labels"),
+        ("spread", "The posterior over window positions, spread over the cells of their windows; of one grid, fitted without labels"),
+        ("posterior", "The posterior over window positions, components or topics, its mean for topics of harmoniums; of one \
+                       model, fitted without labels"),
         ("samples", "Topics under each posterior sample of a harmonium, side by side: distances are those of the mean of V"),
-        ("fess", "Free energy scores (by place, component, topic, or position and state); of a model for each label, side \
+        ("fess", "Free energy scores (by window position, component, topic, or position and state); of a model for each label, side \
                   by side"),
         ("nfess", "The same per token"),
         ("fess-words", "Free energy scores by word (in lda those of words by topic and word); of a model for each label, \
@@ -85,31 +85,31 @@ pub(crate) struct EvaluationArgs {
     pub(crate) metric: Option<Metric>,
     #[command(flatten)]
     pub(crate) harmonium: HarmoniumArgs,
-    /// How often to split anew
+    /// Random splits into folds, each evaluated
     #[arg(long, value_name = "N", default_value_t = Protocol::default().repeats)]
     pub(crate) repeats: usize,
     /// Neighbours that vote, for --classifier nearest
     #[arg(long, value_name = "N", default_value_t = EvaluationOptions::default().neighbours)]
     pub(crate) neighbours: usize,
-    /// What a training document on the wrong side costs, for support vector machines
+    /// Penalty C of support vector machines, for training documents inside the margin or on the wrong side
     #[arg(long, value_name = "C", default_value_t = EvaluationOptions::default().penalty)]
     pub(crate) penalty: f64,
-    /// Of the Gaussian kernel exp(-G d² / columns) of svm-rbf, with d the distance of standardised features
+    /// Parameter of the Gaussian kernel exp(-G d² / columns) of svm-rbf, with d the distance of standardised features
     #[arg(long, value_name = "G", default_value_t = EvaluationOptions::default().gamma)]
     pub(crate) gamma: f64,
-    /// Which words stay where there are more than --max-words, by the training part alone
+    /// Which words are kept if there are more than --max-words, by the training part alone
     #[arg(long, default_value = "pairs", value_parser = choice(&[
-        ("pairs", "Those that tell most pairs of documents apart (resolving power)"),
+        ("pairs", "Those that distinguish most pairs of documents (resolving power)"),
         ("variance", "Those whose counts vary most"),
-        ("information", "Those that say most about labels (mutual information)"),
-        ("mrmr", "Those that say most about labels and least about one another (mRMR)"),
+        ("information", "Those with the largest mutual information with labels"),
+        ("mrmr", "Those with large mutual information with labels and little with one another (mRMR)"),
     ], |name| name.parse::<WordSelection>().ok()))]
     pub(crate) select: WordSelection,
-    /// Labels are numbers, told by the mean of those around on one grid; how they correlate with the true ones is reported
+    /// Labels are numbers, estimated by the mean of those around on one grid; reports their correlation with the true ones
     #[arg(long)]
     pub(crate) numeric: bool,
     /// Values of an option to choose among, such as --try grid=8x8,16x16, or each with a window of its own, --try
-    /// grid=64/4,16x16/4x4; with several all combinations
+    /// grid=64/4,16x16/4x4; with several --try, all combinations
     #[arg(long = "try", value_name = "OPTION=VALUE,...")]
     pub(crate) tries: Vec<String>,
     /// Folds of a training part by which crossval chooses
@@ -139,7 +139,7 @@ impl EvaluationArgs {
         }
     }
 
-    /// What is fitted, and how labels are predicted.
+    /// The options of the evaluation.
     pub(crate) fn options(&self) -> Result<EvaluationOptions, Failure> {
         let (lda, hmm) = (LdaOptions::default(), HmmOptions::default());
         let GridArgs { iterations, tolerance, seed, restarts, pseudocount, .. } = self.fit;
@@ -177,7 +177,7 @@ impl EvaluationArgs {
         };
         if self.numeric && (self.classifier != Classifier::Labels || !self.tries.is_empty()) {
             return Err(Failure::new(
-                "--numeric labels are told by --classifier labels alone, and without --try",
+                "--numeric labels are estimated by --classifier labels alone, and without --try",
                 "add --classifier labels",
             ));
         }

@@ -7,7 +7,7 @@ use countgrid_estimators::{CouplingPrior, HarmoniumKind, HarmoniumMethod, Harmon
 
 use super::{GridArgs, choice};
 
-/// What `fit` fits.
+/// The models of `fit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FitModel {
     /// A counting grid
@@ -21,7 +21,7 @@ pub(crate) enum FitModel {
 }
 
 impl FitModel {
-    /// The kind of a harmonium; none of a grid.
+    /// The kind of a harmonium; `None` for a grid.
     pub(crate) fn kind(self) -> Option<HarmoniumKind> {
         match self {
             Self::Grid => None,
@@ -38,14 +38,14 @@ pub(crate) struct HarmoniumArgs {
     /// How a harmonium is learned
     #[arg(long, default_value = "cd", value_parser = choice(&[
         ("cd", "Maximum likelihood by contrastive divergence"),
-        ("persistent", "Maximum likelihood with Gibbs chains that live on"),
-        ("langevin", "Posterior sampling of the couplings, begun where contrastive divergence ends"),
+        ("persistent", "Maximum likelihood with persistent Gibbs chains"),
+        ("langevin", "Langevin sampling of the posterior of the couplings, from the estimate of contrastive divergence"),
     ], HarmoniumMethod::from_name))]
     pub(crate) method: HarmoniumMethod,
     /// Steps of a Gibbs chain before each gradient: the l of CD-l
     #[arg(long, value_name = "L", default_value_t = HarmoniumOptions::default().gibbs_steps)]
     pub(crate) steps: usize,
-    /// How often contrastive divergence goes over all documents, in mini-batches of --batch [default: 100]
+    /// Passes of contrastive divergence over all documents, in mini-batches of --batch [default: 100]
     #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().epochs)]
     pub(crate) epochs: usize,
     /// Langevin steps of a chain; the second half are posterior samples
@@ -54,21 +54,21 @@ pub(crate) struct HarmoniumArgs {
     /// Langevin chains, each from a start of its own
     #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().chains)]
     pub(crate) chains: usize,
-    /// Prior of the couplings for langevin: the standard deviation of a normal one around 0; or `empirical`, a mean and a
-    /// variance for each word learned from samples; or `empirical-pooled`, one of each for all words [default: 0.1]
+    /// Prior of the couplings for langevin: the standard deviation of a normal prior with mean 0; or `empirical`, a mean and
+    /// a variance for each word learned from samples; or `empirical-pooled`, one of each for all words [default: 0.1]
     #[arg(long, value_name = "PRIOR")]
     pub(crate) prior: Option<CouplingPrior>,
-    /// Step ε of the couplings: noise of ε, and ε²/2 times the gradient of all documents (of a mini-batch, as much more as
-    /// there are more documents) [default: a bound within which no direction is unstable]
+    /// Step ε of the couplings: noise of standard deviation ε, and ε²/2 times the gradient of all documents (that of a
+    /// mini-batch is scaled up to all) [default: a bound within which no direction is unstable]
     #[arg(long, value_name = "EPSILON")]
     pub(crate) step_size: Option<f64>,
-    /// Trials of the binomial units, words or for rap topics; a word in more places than it has trials is in as many
+    /// Trials of the binomial units, which are words, or topics for rap; larger counts of words are truncated to it
     #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().trials)]
     pub(crate) trials: u32,
 }
 
 impl HarmoniumArgs {
-    /// The options of a harmonium of so many topics.
+    /// The options of a harmonium with this many topics.
     pub(crate) fn options(&self, kind: HarmoniumKind, topics: usize, fit: &GridArgs) -> HarmoniumOptions {
         let default = HarmoniumOptions::default();
         HarmoniumOptions {
@@ -89,14 +89,14 @@ impl HarmoniumArgs {
     }
 }
 
-/// What is recorded of a fit.
+/// What a fit records.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Harmonium")]
 pub(crate) struct TraceArgs {
-    /// Table of what was watched in each epoch and at each Langevin step, to be written
+    /// Write a table of the measures recorded in each epoch and Langevin step
     #[arg(long, value_name = "CSV")]
     pub(crate) trace: Option<PathBuf>,
-    /// Variance that topics leave of a feature of a dual wing, which has variance 1 in the data
+    /// Variance of a feature of a dual wing given the topics; in the data it has variance 1
     #[arg(long, value_name = "S", default_value_t = HarmoniumOptions::default().feature_variance)]
     pub(crate) feature_variance: f64,
 }

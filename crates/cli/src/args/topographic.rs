@@ -14,14 +14,14 @@ pub(crate) struct TopographicArgs {
     /// Latent points along each axis [default: 18x15]
     #[arg(long, value_name = "SIDES")]
     pub(crate) points: Option<Sides>,
-    /// Where latent points are [default: grid]
+    /// How latent points are arranged [default: grid]
     #[arg(long, value_parser = choice(&[
         ("grid", "On a regular grid"),
         ("random", "Drawn from a Gaussian by --seed"),
-        ("torus", "On a regular grid whose edges are glued together"),
+        ("torus", "On a regular grid on a torus"),
     ], LatentKind::from_name))]
     pub(crate) latent: Option<LatentKind>,
-    /// What is smooth over the plane [default: rbf]
+    /// The basis functions [default: rbf]
     #[arg(long, value_parser = choice(&[
         ("rbf", "Gaussian radial basis functions"),
         ("sinh", "Hyperbolic sines"),
@@ -34,17 +34,17 @@ pub(crate) struct TopographicArgs {
     /// Width of RBFs, where the plane reaches from -1 to 1 [default: two spacings of their centres]
     #[arg(long, value_name = "WIDTH")]
     pub(crate) width: Option<f64>,
-    /// What rates are proportional to, of Poisson and zero-inflated counts; zero-inflated ones take several times as
-    /// long with it [default: none]
+    /// The exposure that rates are proportional to, for Poisson and zero-inflated counts; with it zero-inflated maps take
+    /// several times as long [default: none]
     #[arg(long, value_parser = choice(&[
-        ("none", "Nothing: longer documents have other rates"),
+        ("none", "None: rates are those of a whole document"),
         ("length", "The length of the document"),
     ], Exposure::from_name))]
     pub(crate) exposure: Option<Exposure>,
-    /// Neighbours that vote for a label where it is reported how well labels lie apart [default: 1]
+    /// Neighbours that vote for a label, for the report on how well labels are separated [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) neighbours: Option<usize>,
-    /// Where points are in map.svg and map.png; the page has both [default: mean]
+    /// Positions of documents in map.svg and map.png: posterior mean or mode; the page has both [default: mean]
     #[arg(long, value_enum)]
     pub(crate) place: Option<Place>,
     /// Shade map.svg and map.png by magnification factors; the page can do so by itself
@@ -52,7 +52,7 @@ pub(crate) struct TopographicArgs {
     pub(crate) magnification: bool,
 }
 
-/// What of a posterior is shown.
+/// The position of a document by its posterior.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Place {
     #[default]
@@ -85,7 +85,7 @@ impl TopographicArgs {
     ) -> Result<TopographicOptions, Failure> {
         if self.neighbours == Some(0) {
             return Err(Failure::new(
-                "--neighbours 0 leaves nobody to vote",
+                "--neighbours 0 leaves no neighbour to vote",
                 "take --neighbours of at least 1",
             ));
         }

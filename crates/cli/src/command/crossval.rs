@@ -1,4 +1,4 @@
-//! `countgrid crossval`: how well labels are told, each time of documents that were held out.
+//! `countgrid crossval`: how well labels of held-out documents are predicted.
 
 use std::{collections::BTreeMap, io, ops::ControlFlow, path::Path, time::Instant};
 

@@ -1,4 +1,4 @@
-//! `countgrid embed`: where documents lie, as CSV.
+//! `countgrid embed`: positions of documents, as CSV.
 
 use std::io::{self, Write};
 

@@ -234,7 +234,7 @@ fn write<T: Stored>(
     csv.flush()
 }
 
-/// `countgrid info`: what a harmonium is.
+/// `countgrid info`: a description of a harmonium.
 pub(crate) fn info<T: Stored>(args: &InfoArgs, model: &FittedHarmonium<T>) -> Result<(), Failure> {
     let names = model.standardizer().map_or(&[][..], |standardizer| standardizer.names());
     let (info, kind) = (&model.info, model.kind().name());

@@ -1,4 +1,4 @@
-//! `countgrid info`: what a model is.
+//! `countgrid info`: a description of a model.
 
 use std::io::{self, Write};
 
@@ -14,9 +14,9 @@ use crate::{
     report::{fit_lines, plain},
 };
 
-/// Places of the overview, at most.
+/// The most windows of the overview.
 const PLACES: usize = 16;
-/// Labels that are named, at most.
+/// The most labels that are named.
 const LABELS: usize = 10;
 /// Words of each.
 const WORDS: usize = 6;
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
     }
 }
 
-/// What there is to say of a model that no command of this program writes.
+/// The description of a model that no command of this program writes.
 fn other_model(model: &AnyModel) -> Value {
     let info = model.info();
     json!({ "title": info.title, "model": model.kind(), "vocabulary": info.vocabulary.len(), "fit": info.fit })

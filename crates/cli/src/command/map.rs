@@ -37,7 +37,7 @@ pub(crate) fn run(args: &MapArgs) -> Result<(), Failure> {
     })
 }
 
-/// A grid that no page shows.
+/// The error for a grid that cannot be shown on a page.
 fn page_failure(error: PageError, grid: &crate::sides::Sides) -> Failure {
     match error {
         PageError::Layers { found, .. } => Failure::new(

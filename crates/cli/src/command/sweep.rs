@@ -112,7 +112,7 @@ fn sweep<T: Stored>(
 
 /// What must be the same for two results to be compared.
 fn protocol(args: &EvaluationArgs) -> Value {
-    // All options as they were given, but for what is tried and how much is said.
+    // All options as they were given, except those that are tried and those of reporting.
     let mut plain = args.clone();
     plain.tries.clear();
     (plain.reporting.quiet, plain.reporting.json) = (false, false);

@@ -143,7 +143,7 @@ fn name(emission_model: EmissionModel) -> &'static str {
     }
 }
 
-/// What a page says of a map.
+/// The facts on the page of a map.
 fn facts<T: Stored>(
     corpus: &Corpus<T>,
     map: &FittedTopographic<T>,
@@ -229,7 +229,7 @@ fn fit<T: Stored>(
     Ok(map)
 }
 
-/// How well labels lie apart, if that can be said.
+/// How well labels are separated, if that can be measured.
 fn separation<T>(
     places: &[TopographicPlace],
     corpus: &Corpus<T>,
@@ -260,7 +260,7 @@ fn separation<T>(
     Ok(separation.found().copied())
 }
 
-/// The places as CSV. A document without a known word has none.
+/// The positions as CSV. A document without a known word has none.
 fn write<T>(out: &mut dyn Write, corpus: &Corpus<T>, places: &[TopographicPlace]) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(DocumentInfo::COLUMNS.iter().chain(&TopographicPlace::COLUMNS))?;
@@ -271,7 +271,7 @@ fn write<T>(out: &mut dyn Write, corpus: &Corpus<T>, places: &[TopographicPlace]
     csv.flush()
 }
 
-/// `countgrid embed`: where documents are on a map, as CSV.
+/// `countgrid embed`: positions of documents on a map, as CSV.
 pub(crate) fn embed<T: Stored>(args: &EmbedArgs, map: &FittedTopographic<T>) -> Result<(), Failure> {
     let corpus = documents::<T>(args, &map.info)?;
     let places = map.place(&corpus.bags)?;
@@ -279,7 +279,7 @@ pub(crate) fn embed<T: Stored>(args: &EmbedArgs, map: &FittedTopographic<T>) -> 
     finish(args, &corpus, known, |out| write(out, &corpus, &places))
 }
 
-/// `countgrid info`: what a map is.
+/// `countgrid info`: a description of a map.
 pub(crate) fn describe<T: Stored>(map: &FittedTopographic<T>) -> serde_json::Value {
     json!({
         "title": map.info.title, "model": "topographic map", "law": map.shape().emission_model().name(),

@@ -1,4 +1,4 @@
-//! `countgrid words`: what a place is about.
+//! `countgrid words`: the top words of a window.
 
 use std::io::{self, Write};
 
