@@ -34,7 +34,8 @@ use crate::{
 /// # Errors
 /// [`FeatureError::Model`]; [`ScoreError::Length`]; [`ScoreError::Entry`] for a term that is not finite.
 /// # Source
-/// Perina et al., Free energy score space, NIPS 2009, Eqs. 2 to 5. Terms have the sign with which they sum to the free energy.
+/// Perina et al., Free energy score space, NIPS 2009, Eqs. 2 to 5. Terms have the sign with which they sum to the free
+/// energy.
 pub fn fess<X: ?Sized, M: FreeEnergy<X> + ?Sized>(
     model: &M,
     datum: &X,
