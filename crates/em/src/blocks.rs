@@ -3,20 +3,22 @@
 use alloc::vec::Vec;
 use core::{convert::Infallible, fmt};
 
-use crate::{Fit, PartialSum, Reduction, ReductionError, Table, Tables, TablesMut, TablesMutExt};
+use crate::{
+    Fit, PartialSum, ReductionError, Table, TableBuffer, Tables, TablesExt, TablesMut, TablesMutExt,
+};
 
 /// What ends an E-step over blocks early. `R` is what reading the blocks can fail with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
 pub enum BlockError<E, R = Infallible> {
-    /// The model refused a batch of a block, or there are no statistics for it.
+    /// The model refused a batch of a block, or, of blocks on threads, there are no statistics for it.
     Expectation { block: usize, error: E },
     /// The model refused statistics in the M-step.
     Maximization(E),
     /// A batch could not be read.
     Read(R),
-    /// A batch of a block that is neither that of the batch before nor the next one; or statistics of another shape.
+    /// A batch of a block that is neither that of the batch before nor the next one; statistics of another shape; no memory.
     Reduction(ReductionError),
 }
 
@@ -52,21 +54,25 @@ impl<E, R> From<ReductionError> for BlockError<E, R> {
     }
 }
 
-/// Statistics of a whole collection, with what its E-step block by block needs: more of the kind, made by `A` when they are
-/// needed, at most `log2(blocks) + 1` in all and none for one block; they are kept for the next E-step.
+/// Sums of a node of the tree that wait for their sibling: tables and nothing else.
+type NodeSums<T> = TableBuffer<T, Vec<Table>, Vec<T>>;
+
+/// Statistics of a whole collection, with what its E-step block by block needs: tables in which sums of nodes of the tree wait for
+/// their siblings. There are at most `log2(blocks)` of them and none for one block; they are made when they are needed and kept
+/// for the next E-step.
 ///
-/// As [`Tables`] these are the sums of the collection. As with every [`Fit`], an E-step adds to what they hold.
+/// Every block is added up in the statistics that were given, with their scratch. As [`Tables`] these are the sums of the
+/// collection. As with every [`Fit`], an E-step adds to what they hold: that belongs to block 0.
 #[derive(Clone, Debug)]
-pub struct BlockStatistics<S, A> {
-    pub(crate) sums: S,
-    pub(crate) spare: Vec<S>,
-    pub(crate) allocate: A,
+pub struct BlockStatistics<S: Tables> {
+    sums: S,
+    spare: Vec<NodeSums<S::Scalar>>,
 }
 
-impl<S: TablesMut, A> BlockStatistics<S, A> {
-    /// Statistics, and what makes others of their shape: `FnMut() -> Result<S, E>`, with the error of the model.
-    pub fn new(sums: S, allocate: A) -> Self {
-        Self { sums, spare: Vec::new(), allocate }
+impl<S: TablesMut> BlockStatistics<S> {
+    /// Statistics, of which there are no others yet.
+    pub fn new(sums: S) -> Self {
+        Self { sums, spare: Vec::new() }
     }
     /// The sums of the collection.
     pub fn sums(&self) -> &S {
@@ -80,20 +86,19 @@ impl<S: TablesMut, A> BlockStatistics<S, A> {
     pub fn into_sums(self) -> S {
         self.sums
     }
-    /// Statistics that were made for blocks and are kept.
+    /// Tables that were made for nodes and are kept.
     pub fn spare(&self) -> usize {
         self.spare.len()
     }
 
     /// Begins an E-step, to which batches are then given one after the other.
-    pub fn begin(&mut self) -> BlockExpectation<'_, S, A> {
-        let Self { sums, spare, allocate } = self;
-        let reduction = Reduction::new();
-        BlockExpectation { reduction, block: 0, current: None, sums: Some(sums), spare, allocate }
+    pub fn begin(&mut self) -> BlockExpectation<'_, S> {
+        let Self { sums, spare } = self;
+        BlockExpectation { sums, spare, waiting: Vec::new(), block: 0, free_energy: None }
     }
 }
 
-impl<S: Tables, A> Tables for BlockStatistics<S, A> {
+impl<S: Tables> Tables for BlockStatistics<S> {
     type Scalar = S::Scalar;
 
     fn layout(&self) -> &[Table] {
@@ -104,54 +109,29 @@ impl<S: Tables, A> Tables for BlockStatistics<S, A> {
     }
 }
 
-impl<S: TablesMut, A> TablesMut for BlockStatistics<S, A> {
+impl<S: TablesMut> TablesMut for BlockStatistics<S> {
     fn buffer_mut(&mut self) -> &mut [S::Scalar] {
         self.sums.buffer_mut()
     }
 }
 
-/// Statistics of a node of the tree: those of the leftmost nodes are the caller's, which in the end hold all sums.
-#[derive(Debug)]
-enum NodeStatistics<'a, S> {
-    Caller(&'a mut S),
-    Own(S),
-}
+/// Statistics that are borrowed, as tables.
+struct Borrowed<'a, S>(&'a mut S);
 
-impl<S: TablesMut> NodeStatistics<'_, S> {
-    fn get(&self) -> &S {
-        match self {
-            Self::Caller(sums) => sums,
-            Self::Own(sums) => sums,
-        }
-    }
-    fn get_mut(&mut self) -> &mut S {
-        match self {
-            Self::Caller(sums) => sums,
-            Self::Own(sums) => sums,
-        }
-    }
-    fn into_own(self) -> Option<S> {
-        match self {
-            Self::Caller(_) => None,
-            Self::Own(sums) => Some(sums),
-        }
-    }
-}
-
-impl<S: TablesMut> Tables for NodeStatistics<'_, S> {
+impl<S: Tables> Tables for Borrowed<'_, S> {
     type Scalar = S::Scalar;
 
     fn layout(&self) -> &[Table] {
-        self.get().layout()
+        self.0.layout()
     }
     fn buffer(&self) -> &[S::Scalar] {
-        self.get().buffer()
+        self.0.buffer()
     }
 }
 
-impl<S: TablesMut> TablesMut for NodeStatistics<'_, S> {
+impl<S: TablesMut> TablesMut for Borrowed<'_, S> {
     fn buffer_mut(&mut self) -> &mut [S::Scalar] {
-        self.get_mut().buffer_mut()
+        self.0.buffer_mut()
     }
 }
 
@@ -162,15 +142,11 @@ impl<S: TablesMut> TablesMut for NodeStatistics<'_, S> {
 /// use countgrid_em::{BLOCK_BAGS, BlockError, BlockStatistics, Fit, TablesMutExt};
 ///
 /// /// The E-step of bags that `read` shows in batches, each with the number of its first bag. No batch has bags of two blocks.
-/// fn expectation<B, M, A>(
+/// fn expectation<B, M: Fit<B>>(
 ///     model: &M,
 ///     read: impl FnOnce(&mut dyn FnMut(usize, B) -> Result<(), BlockError<M::Error>>) -> Result<(), BlockError<M::Error>>,
-///     statistics: &mut BlockStatistics<M::Statistics, A>,
-/// ) -> Result<f64, BlockError<M::Error>>
-/// where
-///     M: Fit<B>,
-///     A: FnMut() -> Result<M::Statistics, M::Error>,
-/// {
+///     statistics: &mut BlockStatistics<M::Statistics>,
+/// ) -> Result<f64, BlockError<M::Error>> {
 ///     statistics.clear();
 ///     let mut expectation = statistics.begin();
 ///     read(&mut |first_bag, batch| expectation.add(model, first_bag / BLOCK_BAGS, &batch))?;
@@ -178,16 +154,15 @@ impl<S: TablesMut> TablesMut for NodeStatistics<'_, S> {
 /// }
 /// ```
 #[derive(Debug)]
-pub struct BlockExpectation<'a, S, A> {
-    reduction: Reduction<NodeStatistics<'a, S>>,
-    block: usize,                                  // that of `current`, or the one that comes next
-    current: Option<(NodeStatistics<'a, S>, f64)>, // sums of the block so far
-    sums: Option<&'a mut S>,                       // until block 0 begins
-    spare: &'a mut Vec<S>,
-    allocate: &'a mut A,
+pub struct BlockExpectation<'a, S: Tables> {
+    sums: &'a mut S, // of the block that goes on
+    spare: &'a mut Vec<NodeSums<S::Scalar>>,
+    waiting: Vec<PartialSum<NodeSums<S::Scalar>>>, // nodes before it, in order, all of whose blocks were added up
+    block: usize,                                  // the one that goes on, or comes next
+    free_energy: Option<f64>,                      // of the block so far, if it has begun
 }
 
-impl<'a, S: TablesMut, A> BlockExpectation<'a, S, A> {
+impl<S: TablesMut> BlockExpectation<'_, S> {
     /// Adds a batch of bags of a block: the block of the batch before, or the next one; the first is block 0.
     ///
     /// A block may come in several batches, whose statistics are added to one another in their order. For the same bits it
@@ -195,74 +170,91 @@ impl<'a, S: TablesMut, A> BlockExpectation<'a, S, A> {
     /// free energy.
     ///
     /// # Errors
-    /// [`BlockError::Expectation`]; [`BlockError::Reduction`] for another block. The statistics are then no longer to
-    /// be used before they are cleared.
+    /// [`BlockError::Expectation`]; [`BlockError::Reduction`] for another block, or without memory. The statistics are then no
+    /// longer to be used before they are cleared.
     pub fn add<B, M, R>(&mut self, model: &M, block: usize, batch: &B) -> Result<(), BlockError<M::Error, R>>
     where
         B: ?Sized,
         M: Fit<B, Statistics = S>,
-        A: FnMut() -> Result<S, M::Error>,
     {
-        if self.current.is_some() && self.block.checked_add(1) == Some(block) {
-            self.end_block()?;
+        if let Some(free_energy) = self.free_energy
+            && self.block.checked_add(1) == Some(block)
+        {
+            self.put_aside(free_energy)?;
         }
         if self.block != block {
             return Err(ReductionError::Order { expected: self.block, found: block }.into());
         }
-        let (statistics, free_energy) = match &mut self.current {
-            Some(current) => current,
-            None => {
-                let begun = match self.sums.take() {
-                    Some(sums) => NodeStatistics::Caller(sums),
-                    None => NodeStatistics::Own(self.empty(block)?),
-                };
-                self.current.insert((begun, -0.0)) // -0.0 + x is x, whatever x is
-            }
-        };
-        *free_energy += model
-            .expectation(batch, statistics.get_mut())
-            .map_err(|error| BlockError::Expectation { block, error })?;
+        let added =
+            model.expectation(batch, self.sums).map_err(|error| BlockError::Expectation { block, error })?;
+        self.free_energy = Some(self.free_energy.map_or(added, |sum| sum + added));
         Ok(())
     }
 
-    fn empty<E, R>(&mut self, block: usize) -> Result<S, BlockError<E, R>>
-    where
-        A: FnMut() -> Result<S, E>,
-    {
-        let freed = self.reduction.take_spare().and_then(NodeStatistics::into_own);
-        match freed.or_else(|| self.spare.pop()) {
-            Some(mut statistics) => {
-                statistics.clear();
-                Ok(statistics)
+    /// Ends a block before another: adds its siblings to it, puts the sum aside and makes room for the next.
+    fn put_aside(&mut self, free_energy: f64) -> Result<(), ReductionError> {
+        let sum = add_waiting(self.block, self.sums, free_energy, &mut self.waiting, self.spare, false)?;
+        let (first_block, blocks, free_energy) = (sum.first_block(), sum.blocks(), sum.free_energy());
+        let same_shape = |spare: &NodeSums<_>| self.sums.check_shape(spare).is_ok();
+        let node = match self.spare.pop().filter(same_shape) {
+            Some(mut node) => {
+                node.buffer_mut().copy_from_slice(self.sums.buffer());
+                node
             }
-            None => (self.allocate)().map_err(|error| BlockError::Expectation { block, error }),
-        }
-    }
-
-    fn end_block(&mut self) -> Result<(), ReductionError> {
-        if let Some((statistics, free_energy)) = self.current.take() {
-            self.reduction.push(statistics, free_energy)?;
-            self.block += 1;
-        }
+            None => copy(self.sums)?,
+        };
+        self.waiting.push(PartialSum::new(first_block, blocks, node, free_energy)?);
+        self.sums.clear();
+        (self.block, self.free_energy) = (self.block + 1, None);
         Ok(())
     }
 
     /// Adds up what is left, and returns the free energy of all batches, in nats; 0 if there was none.
     ///
     /// # Errors
-    /// [`ReductionError::Tables`] if statistics were made of another shape.
+    /// [`ReductionError::Tables`] if the statistics have changed their shape.
     pub fn finish(mut self) -> Result<f64, ReductionError> {
-        self.end_block()?;
-        let (total, spare) = self.reduction.finish_with_spare()?;
-        self.spare.extend(spare.into_iter().filter_map(NodeStatistics::into_own));
-        Ok(total.as_ref().map_or(0.0, PartialSum::free_energy))
+        let Some(free_energy) = self.free_energy else { return Ok(0.0) };
+        let sum = add_waiting(self.block, self.sums, free_energy, &mut self.waiting, self.spare, true)?;
+        Ok(sum.free_energy())
     }
+}
+
+/// Adds to the sums of a block those nodes that are siblings with all of their blocks, as digits carry in a binary counter;
+/// after the last block all of them, from the smallest to the largest.
+fn add_waiting<'a, S: TablesMut>(
+    block: usize,
+    sums: &'a mut S,
+    free_energy: f64,
+    waiting: &mut Vec<PartialSum<NodeSums<S::Scalar>>>,
+    spare: &mut Vec<NodeSums<S::Scalar>>,
+    last: bool,
+) -> Result<PartialSum<Borrowed<'a, S>>, ReductionError> {
+    let mut sum = PartialSum::of_block(block, Borrowed(sums), free_energy);
+    while let Some(left) = waiting.pop() {
+        if !last && left.blocks() != sum.blocks() {
+            waiting.push(left);
+            break;
+        }
+        sum.merge_left(&left)?;
+        spare.push(left.into_statistics());
+    }
+    Ok(sum)
+}
+
+/// Sums in memory of their own.
+fn copy<S: Tables>(sums: &S) -> Result<NodeSums<S::Scalar>, ReductionError> {
+    let (sums, layout) = (sums.buffer(), sums.layout().to_vec());
+    let mut buffer = Vec::new();
+    buffer.try_reserve_exact(sums.len()).map_err(|_| ReductionError::Memory { elements: sums.len() })?;
+    buffer.extend_from_slice(sums);
+    Ok(TableBuffer::new(layout, buffer)?)
 }
 
 /// The E-step of a whole collection in batches, each with the number of its block: see [`BlockExpectation::add`]. Adds to the
 /// statistics and returns the free energy, in nats.
 ///
-/// Blocks are added up in the tree of [`Reduction`]. One block gives the bits of [`Fit::expectation`].
+/// Blocks are added up in the tree of [`Reduction`](crate::Reduction). One block gives the bits of [`Fit::expectation`].
 ///
 /// ```
 /// use countgrid_em::{BlockStatistics, Fit, Learn, Table, TableBuffer, Tables, TablesMut, expectation_by_blocks};
@@ -287,8 +279,7 @@ impl<'a, S: TablesMut, A> BlockExpectation<'a, S, A> {
 ///         Ok(())
 ///     }
 /// }
-/// let allocate = || TableBuffer::new([Table::new("sum", 1, 1)], [0.0]);
-/// let mut statistics = BlockStatistics::new(allocate()?, || Ok(allocate().expect("one element")));
+/// let mut statistics = BlockStatistics::new(TableBuffer::new([Table::new("sum", 1, 1)], [0.0])?);
 ///
 /// // Three batches in two blocks, read from wherever they are.
 /// let batches = [(0, vec![1.0, 2.0]), (0, vec![3.0]), (1, vec![4.0])].map(Ok::<_, std::io::Error>);
@@ -300,15 +291,11 @@ impl<'a, S: TablesMut, A> BlockExpectation<'a, S, A> {
 /// # Errors
 /// [`BlockError::Expectation`], [`BlockError::Read`], [`BlockError::Reduction`]. The statistics are then no longer to be used
 /// before they are cleared.
-pub fn expectation_by_blocks<B, M, A, R>(
+pub fn expectation_by_blocks<B, M: Fit<B>, R>(
     model: &M,
     batches: impl IntoIterator<Item = Result<(usize, B), R>>,
-    statistics: &mut BlockStatistics<M::Statistics, A>,
-) -> Result<f64, BlockError<M::Error, R>>
-where
-    M: Fit<B>,
-    A: FnMut() -> Result<M::Statistics, M::Error>,
-{
+    statistics: &mut BlockStatistics<M::Statistics>,
+) -> Result<f64, BlockError<M::Error, R>> {
     let mut expectation = statistics.begin();
     for batch in batches {
         let (block, batch) = batch.map_err(BlockError::Read)?;

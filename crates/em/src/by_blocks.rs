@@ -8,31 +8,26 @@ use crate::{Anneal, BlockError, BlockStatistics, Fit, Learn, Table, Tables, Tabl
 /// use core::ops::ControlFlow;
 /// use countgrid_em::{BlockError, BlockStatistics, ByBlocks, EmPlan, Fit, FitError, Outcome, no_observer};
 ///
-/// fn fit<B, M, A>(
+/// fn fit<B, M: Fit<B>>(
 ///     plan: &EmPlan,
 ///     model: M,
 ///     blocks: &[B],
-///     statistics: &mut BlockStatistics<M::Statistics, A>,
-/// ) -> Result<(M, Outcome), FitError<BlockError<M::Error>>>
-/// where
-///     M: Fit<B>,
-///     A: FnMut() -> Result<M::Statistics, M::Error>,
-/// {
+///     statistics: &mut BlockStatistics<M::Statistics>,
+/// ) -> Result<(M, Outcome), FitError<BlockError<M::Error>>> {
 ///     let mut model = ByBlocks::new(model);
 ///     let outcome = plan.fit(&mut model, blocks, statistics, no_observer)?;
 ///     Ok((model.into_model(), outcome))
 /// }
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct ByBlocks<M, A> {
+pub struct ByBlocks<M> {
     model: M,
-    allocate: core::marker::PhantomData<fn() -> A>,
 }
 
-impl<M, A> ByBlocks<M, A> {
+impl<M> ByBlocks<M> {
     /// Starts from a model.
     pub fn new(model: M) -> Self {
-        Self { model, allocate: core::marker::PhantomData }
+        Self { model }
     }
     /// The model.
     pub fn model(&self) -> &M {
@@ -48,27 +43,19 @@ impl<M, A> ByBlocks<M, A> {
     }
 }
 
-impl<M, A> Learn for ByBlocks<M, A>
-where
-    M: Learn,
-    A: FnMut() -> Result<M::Statistics, M::Error>,
-{
-    type Statistics = BlockStatistics<M::Statistics, A>;
+impl<M: Learn> Learn for ByBlocks<M> {
+    type Statistics = BlockStatistics<M::Statistics>;
     type Error = BlockError<M::Error>;
 
     fn maximization(&mut self, statistics: &mut Self::Statistics) -> Result<(), Self::Error> {
-        self.model.maximization(&mut statistics.sums).map_err(BlockError::Maximization)
+        self.model.maximization(statistics.sums_mut()).map_err(BlockError::Maximization)
     }
     fn penalty(&self) -> f64 {
         self.model.penalty()
     }
 }
 
-impl<B, M, A> Fit<[B]> for ByBlocks<M, A>
-where
-    M: Fit<B>,
-    A: FnMut() -> Result<M::Statistics, M::Error>,
-{
+impl<B, M: Fit<B>> Fit<[B]> for ByBlocks<M> {
     /// The blocks one after the other, added up in the tree of [`Reduction`](crate::Reduction).
     fn expectation(&self, blocks: &[B], statistics: &mut Self::Statistics) -> Result<f64, Self::Error> {
         let mut expectation = statistics.begin();
@@ -79,13 +66,13 @@ where
     }
 }
 
-impl<M: Anneal, A> Anneal for ByBlocks<M, A> {
+impl<M: Anneal> Anneal for ByBlocks<M> {
     fn set_inverse_temperature(&mut self, beta: f64) {
         self.model.set_inverse_temperature(beta);
     }
 }
 
-impl<M: Tables, A> Tables for ByBlocks<M, A> {
+impl<M: Tables> Tables for ByBlocks<M> {
     type Scalar = M::Scalar;
 
     fn layout(&self) -> &[Table] {
@@ -96,7 +83,7 @@ impl<M: Tables, A> Tables for ByBlocks<M, A> {
     }
 }
 
-impl<M: TablesMut, A> TablesMut for ByBlocks<M, A> {
+impl<M: TablesMut> TablesMut for ByBlocks<M> {
     fn buffer_mut(&mut self) -> &mut [M::Scalar] {
         self.model.buffer_mut()
     }

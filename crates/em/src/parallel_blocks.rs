@@ -1,13 +1,17 @@
 //! Blocks on threads.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    sync::{Mutex, PoisonError},
+    vec::Vec,
+};
 
-use crate::{BlockError, BlockStatistics, Fit, ReductionError, TablesMutExt};
+use crate::{BlockError, Fit, ReductionError, TablesMutExt};
 
 /// The E-step of blocks in memory, one on each thread, for models whose own E-step runs on one: the bits of
 /// [`expectation_by_blocks`](crate::expectation_by_blocks) with any number of threads. Adds to the statistics and returns the free energy, in nats.
 ///
-/// Each thread needs up to `log2(blocks) + 1` statistics.
+/// Each thread needs up to `log2(blocks) + 1` statistics. They are taken from `spare`, or from `allocate` if there are none, and
+/// left in `spare` for the next E-step.
 ///
 /// # Errors
 /// [`BlockError::Expectation`] of the first block of those that the model refused, [`BlockError::Reduction`]. The statistics
@@ -15,7 +19,9 @@ use crate::{BlockError, BlockStatistics, Fit, ReductionError, TablesMutExt};
 pub fn expectation_of_blocks_in_parallel<B, M, A>(
     model: &M,
     blocks: &[B],
-    statistics: &mut BlockStatistics<M::Statistics, A>,
+    statistics: &mut M::Statistics,
+    spare: &mut Vec<M::Statistics>,
+    allocate: A,
 ) -> Result<f64, BlockError<M::Error>>
 where
     B: Sync,
@@ -24,7 +30,6 @@ where
     M::Error: Send,
     A: FnMut() -> Result<M::Statistics, M::Error> + Send,
 {
-    let BlockStatistics { sums, spare, allocate } = statistics;
     if blocks.is_empty() {
         return Ok(0.0);
     }
@@ -40,7 +45,7 @@ where
         }
     };
     let release = |statistics| pool.lock().unwrap_or_else(PoisonError::into_inner).0.push(statistics);
-    sum_node(model, blocks, 0, sums, &empty, &release)
+    sum_node(model, blocks, 0, statistics, &empty, &release)
 }
 
 /// Adds the statistics of a node to `sums`, its left child's first.

@@ -25,6 +25,8 @@ pub enum ReductionError {
     Order { expected: usize, found: usize },
     /// Statistics of another shape.
     Tables(TablesError),
+    /// There is no memory for the sums of one more node.
+    Memory { elements: usize },
 }
 
 impl fmt::Display for ReductionError {
@@ -40,6 +42,7 @@ impl fmt::Display for ReductionError {
             ),
             Self::Order { expected, found } => write!(f, "block {found} where block {expected} is the next"),
             Self::Tables(error) => error.fmt(f),
+            Self::Memory { elements } => write!(f, "{elements} numbers do not fit into memory"),
         }
     }
 }
@@ -158,6 +161,26 @@ impl<S: TablesMut> PartialSum<S> {
         self.blocks += right.blocks;
         Ok(())
     }
+
+    /// As [`PartialSum::merge`], but into the right sibling. Addition is commutative, so these are the same bits.
+    pub(crate) fn merge_left<L: TablesMut<Scalar = S::Scalar>>(
+        &mut self,
+        left: &PartialSum<L>,
+    ) -> Result<(), ReductionError> {
+        if !left.is_left_of(self) {
+            return Err(ReductionError::NotSiblings {
+                left_first: left.first_block,
+                left_blocks: left.blocks,
+                right_first: self.first_block,
+                right_blocks: self.blocks,
+            });
+        }
+        self.statistics.merge(&left.statistics)?;
+        self.free_energy += left.free_energy;
+        self.first_block = left.first_block;
+        self.blocks += left.blocks;
+        Ok(())
+    }
 }
 
 /// Adds up statistics of blocks, one after the other, in the fixed binary tree of [`PartialSum`].
@@ -263,26 +286,11 @@ impl<S: TablesMut> Reduction<S> {
     /// # Errors
     /// [`ReductionError::NotSiblings`] if the blocks began elsewhere than at block 0, and no node has them all.
     pub fn finish(mut self) -> Result<Option<PartialSum<S>>, ReductionError> {
-        self.fold()?;
-        Ok(self.sums.pop())
-    }
-
-    /// [`Reduction::finish`], and the statistics that are no longer needed.
-    pub(crate) fn finish_with_spare(mut self) -> Result<(Option<PartialSum<S>>, Vec<S>), ReductionError> {
-        self.fold()?;
-        Ok((self.sums.pop(), self.spare))
-    }
-
-    fn fold(&mut self) -> Result<(), ReductionError> {
-        while let Some(right) = self.sums.pop() {
-            let Some(left) = self.sums.last_mut() else {
-                self.sums.push(right);
-                break;
-            };
-            left.merge(&right)?;
-            self.spare.push(right.statistics);
+        let Some(mut total) = self.sums.pop() else { return Ok(None) };
+        while let Some(left) = self.sums.pop() {
+            total.merge_left(&left)?;
         }
-        Ok(())
+        Ok(Some(total))
     }
 }
 
