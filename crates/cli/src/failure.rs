@@ -183,6 +183,7 @@ impl From<EstimatorError> for Failure {
             EstimatorError::Option(error) => option_remedy(error),
             EstimatorError::Grid(error) => grid_remedy(error),
             EstimatorError::Tokens { .. } => "take documents that have words of the vocabulary",
+            EstimatorError::TooManyTokens { .. } => "scale the counts down, or take --precision f64",
             EstimatorError::Axes { .. } | EstimatorError::WindowAxes { .. } => {
                 "give --grid and --window as many sides, or --window a single one for all axes"
             }

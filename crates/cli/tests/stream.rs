@@ -65,6 +65,32 @@ fn a_streamed_fit_says_so_and_has_many_blocks() {
     }
 }
 
+/// Four leaves of the tree in which expected counts are added up.
+#[test]
+fn many_documents_stream_and_thread_to_the_same_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut table = String::from("text\n");
+    for t in 0..50_000 {
+        let words = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu"];
+        writeln!(table, "{} {} {}", words[t % 7], words[t / 7 % 5], words[t * t % 6]).unwrap();
+    }
+    fs::write(folder.path().join("many.csv"), table).unwrap();
+    for initial_phase in [&[][..], &["--batch", "20000", "--passes", "1"]] {
+        let fit = |more: &[&str]| {
+            let args =
+                ["fit", "many.csv", "--grid", "4x4", "--window", "2", "--iterations", "2", "-o", "many"];
+            stdout(folder.path(), &[&args, initial_phase, &["--max-share", "1"], more].concat());
+            fs::read(folder.path().join("many")).unwrap()
+        };
+        let expected = fit(&["--threads", "1"]);
+        for more in
+            [&["--threads", "2"][..], &["--threads", "3", "--stream"], &["--threads", "1", "--stream"]]
+        {
+            assert!(fit(more) == expected, "{initial_phase:?} {more:?}");
+        }
+    }
+}
+
 #[test]
 fn every_beginning_streams_and_repeats() {
     let folder = tempfile::tempdir().unwrap();

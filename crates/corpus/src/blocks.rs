@@ -7,7 +7,8 @@ use std::{
 };
 
 use countgrid_counts::{Bags, Count, Csr, CsrBuf};
-use countgrid_io::{BLOCK_BAGS, BLOCK_ENTRIES, Scalar};
+use countgrid_em::BLOCK_BAGS;
+use countgrid_io::{BLOCK_ENTRIES, Scalar};
 #[cfg(feature = "files")]
 use countgrid_io::{BlockFile, BlockWriter};
 
@@ -18,6 +19,9 @@ pub trait Storable: Count + Scalar {}
 impl<C: Count + Scalar> Storable for C {}
 
 /// Where one block of bags ends and the next begins, and when blocks go to a temporary file.
+///
+/// Besides, a block ends before every multiple of [`countgrid_em::BLOCK_BAGS`] bags, so that none has bags of two leaves of the
+/// tree in which statistics are added up.
 ///
 /// ```
 /// use countgrid_corpus::BlockLimits;
@@ -32,7 +36,7 @@ pub struct BlockLimits {
     pub memory: u128,
     /// Entries of a block at most, unless it is a single bag; at most and by default 2²⁰.
     pub entries: usize,
-    /// Bags of a block at most; at most and by default 2¹⁷.
+    /// Bags of a block at most; at most and by default 2¹⁴.
     pub bags: usize,
 }
 
@@ -126,7 +130,8 @@ impl<C: Storable> BlocksBuilder<C> {
         let before = self.present.indices().len();
         self.present.push_bag(bag)?;
         let (bags, entries) = (self.present.len(), self.present.indices().len());
-        if bags > 1 && (bags > self.limits.bags || entries > self.limits.entries) {
+        let full = bags > self.limits.bags || entries > self.limits.entries;
+        if bags > 1 && (full || self.bags.is_multiple_of(BLOCK_BAGS)) {
             let last = self.present.split_off(bags - 1);
             self.close(last)?;
         }
@@ -180,7 +185,8 @@ impl<C: Storable> BlocksBuilder<C> {
 /// Bags in blocks, in memory or, once they are too many for it, in a temporary file.
 ///
 /// Where one block ends depends on the bags and on [`BlockLimits`]' numbers of entries and bags alone, and a fit meets
-/// the bags block by block wherever they are. So a fit from a file is the same, to the last bit, as one from memory.
+/// the bags block by block wherever they are. So a fit from a file is the same, to the last bit, as one from memory. A block
+/// ends before each multiple of [`countgrid_em::BLOCK_BAGS`] bags, and earlier where it is full.
 ///
 /// ```
 /// use countgrid_corpus::{BlockLimits, BlocksBuilder, CorpusError};
@@ -521,6 +527,19 @@ pub(crate) mod tests {
         assert!(blocks.file_bytes().is_some());
         let flat: Vec<_> = contents(&blocks, true).into_iter().flat_map(|(_, bags)| bags).collect();
         assert_eq!(flat, bags);
+    }
+
+    #[test]
+    fn no_block_has_bags_of_two_leaves() {
+        let bags = vec![Vec::new(); 2 * BLOCK_BAGS + 3];
+        let of = |most| both::<f32>(1, &bags, (BLOCK_ENTRIES, most)).map(|blocks| blocks.blocks().to_vec());
+        let (one, two) = (BLOCK_BAGS, 2 * BLOCK_BAGS);
+        for blocks in of(usize::MAX) {
+            assert_eq!(blocks, [0..one, one..two, two..two + 3]);
+        }
+        for blocks in of(10_000) {
+            assert_eq!(blocks, [0..10_000, 10_000..one, one..one + 10_000, one + 10_000..two, two..two + 3]);
+        }
     }
 
     #[test]

@@ -51,7 +51,7 @@
 //! # Features
 //!
 //! * `std` (default): implies `alloc`, and is passed on to the crates below.
-//! * `alloc`: the reduction over blocks, which owns statistics. Nothing else allocates.
+//! * `alloc`: the reduction over blocks, which owns tables. Nothing else allocates.
 //! * `rayon`: [`parallel`] uses all threads of the pool that it is called in, and there is
 //!   `expectation_of_blocks_in_parallel`. No result depends on it.
 //!

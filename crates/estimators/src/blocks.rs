@@ -1,17 +1,22 @@
 //! Models of bags, fitted to bags in blocks or to mini-batches of them.
 
+use std::ops::Range;
+
 use countgrid_corpus::{Blocks, Corpus, CorpusError, MiniBatch, MiniBatchCursor, Storable};
-use countgrid_counts::{Csr, CsrBuf};
-use countgrid_em::{Anneal, Fit, FitError, Learn, StepwiseFit};
+use countgrid_counts::{Bags, Csr, CsrBuf};
+use countgrid_em::{
+    Anneal, BLOCK_BAGS, BlockError, BlockStatistics, Fit, FitError, Learn, StepwiseFit, TablesMut,
+};
 use countgrid_grid::GridError;
+use countgrid_hmm::HmmError;
 use countgrid_lda::LdaError;
 use countgrid_math::Real;
 
 use crate::{DataDigest, EstimatorError, MiniBatchPass, Stored, estimator::Step};
 
-/// An error of a model that names the bag at fault by its place in a block.
+/// An error of a model that names the bag, or the sequence, at fault by its place in a batch.
 pub trait BagError: Into<EstimatorError> {
-    /// The same error, of a block that begins with bag `first`.
+    /// The same error, of a batch that begins with bag `first`.
     fn after(self, first: usize) -> Self;
 }
 
@@ -33,11 +38,24 @@ impl BagError for LdaError {
     }
 }
 
-/// A learner whose E-step goes over [`Blocks`] in order.
+impl BagError for HmmError {
+    fn after(self, first: usize) -> Self {
+        match self {
+            Self::Impossible { sequence, position } => {
+                Self::Impossible { sequence: first.saturating_add(sequence), position }
+            }
+            error => error,
+        }
+    }
+}
+
+/// A learner whose E-step goes over [`Blocks`] in order, and over mini-batches.
 ///
-/// Each block is a batch of its own, in memory and in a file alike: its expected counts are added to those of the
-/// blocks before, and the free energy is the sum of the blocks' free energies, in `f64` and in order. Hence the same
-/// bits wherever the blocks are, whatever a model does within a batch.
+/// Bags belong to leaves by their numbers, [`BLOCK_BAGS`] to each, and leaves are added up in one fixed binary tree
+/// ([`countgrid_em::Reduction`]): expected counts and, in `f64`, free energies. Within a leaf each block is a batch of its own
+/// and is added to those before, in memory and in a file alike; none has bags of two leaves. Hence the same bits wherever the
+/// blocks are, whatever a model does within a batch, and whoever adds up which leaves. The bags of a mini-batch are numbered
+/// from 0.
 #[derive(Clone, Debug)]
 pub struct BlockLearner<L> {
     /// The learner of one batch.
@@ -46,30 +64,56 @@ pub struct BlockLearner<L> {
     pub read_ahead: bool,
 }
 
-impl<L: Learn<Error: BagError>> BlockLearner<L> {
-    fn add<'a, C: Storable>(
-        &self,
-        bags: &Csr<'a, C>,
-        first: usize,
-        statistics: &mut L::Statistics,
-    ) -> Result<f64, EstimatorError>
-    where
-        L: Fit<Csr<'a, C>>,
-    {
-        self.learner.expectation(bags, statistics).map_err(|error| error.after(first).into())
-    }
-}
-
 impl<L: Learn<Error: BagError>> Learn for BlockLearner<L> {
-    type Statistics = L::Statistics;
+    type Statistics = BlockStatistics<L::Statistics>;
     type Error = EstimatorError;
 
     fn maximization(&mut self, statistics: &mut Self::Statistics) -> Result<(), EstimatorError> {
-        self.learner.maximization(statistics).map_err(Into::into)
+        self.learner.maximization(statistics.sums_mut()).map_err(Into::into)
     }
 
     fn penalty(&self) -> f64 {
         self.learner.penalty()
+    }
+}
+
+/// The E-step of `items` bags or sequences that are in memory, leaf by leaf: `slice` has those of a range.
+pub(crate) fn expectation_by_leaves<B, L>(
+    learner: &L,
+    items: usize,
+    slice: impl Fn(Range<usize>) -> Option<B>,
+    statistics: &mut BlockStatistics<L::Statistics>,
+) -> Result<f64, EstimatorError>
+where
+    L: Fit<B, Statistics: TablesMut, Error: BagError>,
+{
+    let mut expectation = statistics.begin();
+    // One leaf at least: a model looks at the shape of what is empty, too.
+    for leaf in 0..items.div_ceil(BLOCK_BAGS).max(1) {
+        let first = leaf * BLOCK_BAGS;
+        let batch =
+            slice(first..items.min(first.saturating_add(BLOCK_BAGS))).ok_or(EstimatorError::Failed)?;
+        expectation.add(learner, leaf, &batch).map_err(|error| named(error, first))?;
+    }
+    Ok(expectation.finish()?)
+}
+
+/// Bags or sequences that threads share at a time, of which the scratch of statistics has room for each: `of_thread` for each
+/// thread of the pool that the caller is in, and one if there is no other thread. No result depends on it.
+pub(crate) fn shared_items(of_thread: usize, items: usize) -> usize {
+    match countgrid_em::parallel::threads() {
+        1 => 1,
+        threads => of_thread.saturating_mul(threads).min(items).max(1),
+    }
+}
+
+/// An error of a batch that begins with bag `first`.
+fn named<E: BagError>(error: BlockError<E>, first: usize) -> EstimatorError {
+    match error {
+        BlockError::Expectation { error, .. } => error.after(first).into(),
+        BlockError::Maximization(error) => error.into(),
+        BlockError::Reduction(error) => error.into(),
+        _ => EstimatorError::Failed,
     }
 }
 
@@ -88,12 +132,12 @@ where
         bags: &Blocks<C>,
         statistics: &mut Self::Statistics,
     ) -> Result<f64, EstimatorError> {
-        let mut free_energy = 0.0;
+        let mut expectation = statistics.begin();
         bags.for_each_block(self.read_ahead, |first, block| {
-            free_energy += self.add(&block, first, statistics)?;
-            Ok::<_, EstimatorError>(())
+            let added = expectation.add(&self.learner, first / BLOCK_BAGS, &block);
+            added.map_err(|error| named(error, first))
         })?;
-        Ok(free_energy)
+        Ok(expectation.finish()?)
     }
 }
 
@@ -106,7 +150,8 @@ where
         bags: &CsrBuf<C>,
         statistics: &mut Self::Statistics,
     ) -> Result<f64, EstimatorError> {
-        self.add(&bags.as_view(), 0, statistics)
+        let bags = bags.as_view();
+        expectation_by_leaves(&self.learner, bags.len(), |leaf| bags.slice(leaf), statistics)
     }
 }
 
@@ -131,7 +176,7 @@ where
         bags: &Blocks<C>,
         fit: &mut StepwiseFit,
         learner: &mut BlockLearner<L>,
-        statistics: &mut L::Statistics,
+        statistics: &mut BlockStatistics<L::Statistics>,
     ) -> Step {
         let refuse = |error: CorpusError| FitError::Model(error.into());
         match self.0.next(bags).transpose().map_err(refuse)? {
@@ -184,7 +229,6 @@ impl BagTotals {
     /// # Errors
     /// Blocks that cannot be read.
     pub fn from_blocks<C: Storable>(bags: &Blocks<C>) -> Result<Self, EstimatorError> {
-        use countgrid_counts::Bags;
         let mut totals = Self { features: bags.features(), bags: bags.len(), non_empty: 0, tokens: 0.0 };
         bags.for_each_block(false, |_, block| {
             for bag in 0..block.len() {
@@ -204,6 +248,24 @@ impl BagTotals {
     pub fn check(&self) -> Result<(), EstimatorError> {
         let tokens = self.tokens;
         if tokens > 0.0 && tokens.is_finite() { Ok(()) } else { Err(EstimatorError::Tokens { tokens }) }
+    }
+}
+
+impl BagTotals {
+    /// [`BagTotals::check`], and whether sums of several leaves stay in the range of a model's numbers: of one the model's
+    /// E-step says which bag is too much.
+    pub(crate) fn check_for<T: Real>(&self) -> Result<(), EstimatorError> {
+        self.check()?;
+        let (tokens, most) = (self.tokens, T::max_value().to_f64() / 8.0);
+        if self.bags > BLOCK_BAGS && tokens > most {
+            return Err(EstimatorError::TooManyTokens { tokens, most });
+        }
+        Ok(())
+    }
+
+    /// Tables in which sums wait for others at most, during an E-step over all bags.
+    pub(crate) fn waiting_tables(&self) -> usize {
+        self.bags.div_ceil(BLOCK_BAGS).checked_ilog2().unwrap_or(0) as usize
     }
 }
 
@@ -228,4 +290,19 @@ pub(crate) fn zeros<T: Real>(elements: usize) -> Result<Vec<T>, EstimatorError> 
     zeros.try_reserve_exact(elements).map_err(|_| EstimatorError::Memory { elements })?;
     zeros.resize(elements, T::zero());
     Ok(zeros)
+}
+
+#[cfg(all(test, feature = "rayon"))]
+mod tests {
+    use super::shared_items;
+
+    #[test]
+    fn several_threads_share_several_items() {
+        let on = |threads: usize, items| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| shared_items(10, items))
+        };
+        assert_eq!((on(1, 100), on(2, 100), on(3, 100)), (1, 20, 30));
+        assert_eq!((on(3, 7), on(3, 0)), (7, 1));
+    }
 }

@@ -2,7 +2,7 @@ use std::{convert::Infallible, error::Error, fmt};
 
 use countgrid_classify::ClassifyError;
 use countgrid_corpus::{CorpusError, memory::format_bytes};
-use countgrid_em::{FitError, OptionError, TablesError};
+use countgrid_em::{FitError, OptionError, ReductionError, TablesError};
 use countgrid_grid::GridError;
 use countgrid_gtm::GtmError;
 use countgrid_harmonium::HarmoniumError;
@@ -63,6 +63,8 @@ pub enum EstimatorError {
     Checkpoint(CheckpointError),
     /// Counts that are all zero, or whose sum is not finite.
     Tokens { tokens: f64 },
+    /// Counts whose sum could leave the range of the model's numbers.
+    TooManyTokens { tokens: f64, most: f64 },
     /// No axis, or more than [`crate::AXES`].
     Axes { found: usize },
     /// A window of another number of axes than its grid.
@@ -115,6 +117,12 @@ impl fmt::Display for EstimatorError {
                 f,
                 "the counts add up to {tokens}; a fit needs some tokens, and a finite number of them"
             ),
+            Self::TooManyTokens { tokens, most } => {
+                write!(
+                    f,
+                    "the counts add up to {tokens:e}; in this precision no more than {most:e} can be added up"
+                )
+            }
             Self::Axes { found } => {
                 write!(f, "{found} axes, at least 1 and at most {} are possible", crate::AXES)
             }
@@ -221,6 +229,15 @@ impl From<ShapeError> for EstimatorError {
 impl From<TablesError> for EstimatorError {
     fn from(error: TablesError) -> Self {
         Self::Checkpoint(CheckpointError::Tables(error))
+    }
+}
+
+impl From<ReductionError> for EstimatorError {
+    fn from(error: ReductionError) -> Self {
+        match error {
+            ReductionError::Memory { elements } => Self::Memory { elements },
+            _ => Self::Failed, // blocks that are in order, of one shape
+        }
     }
 }
 

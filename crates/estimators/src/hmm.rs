@@ -1,7 +1,7 @@
 //! Hidden Markov models of sequences of symbols.
 
 use countgrid_counts::{Sequence, SequencesBuf};
-use countgrid_em::{EmOptions, Fit, FreeEnergy, Learn};
+use countgrid_em::{BlockStatistics, EmOptions, Fit, FreeEnergy, Learn};
 use countgrid_hmm::{Grouping, Hmm, HmmError, Learner, Posterior, Shape, Statistics, Terms};
 use countgrid_io::ModelFile;
 use countgrid_math::AlignedVec;
@@ -12,13 +12,18 @@ use serde_json::json;
 use crate::{
     DataDigest, Estimator, EstimatorError, FeatureKind, FeatureRows, FitSummary, Gradients, InitialPhase,
     ModelFileError, ModelInfo, NoMiniBatches, Schedule, Stage,
-    blocks::zeros,
+    blocks::{expectation_by_leaves, shared_items, zeros},
     model_file::{TableReader, named_table},
 };
 
 /// Start, transitions and emissions, in double precision.
 pub type HmmParameters = Hmm<f64, AlignedVec<f64>>;
-type HmmStatistics = Statistics<f64, AlignedVec<f64>>;
+type HmmStatistics = BlockStatistics<Statistics<f64, AlignedVec<f64>>>;
+
+/// Sequences for each thread that are looked at together.
+const CHUNK: usize = 16;
+/// And so many symbols in all, if sequences are long, so that their posteriors take some megabytes for each state.
+const CHUNK_LEN: usize = 1 << 17;
 
 /// How a hidden Markov model is fitted to sequences of symbols.
 ///
@@ -99,7 +104,8 @@ pub struct HmmPlan {
 /// A training of a [`FittedHmm`].
 pub type HmmTraining<D> = crate::Training<HmmPlan, D>;
 
-/// A hidden Markov model that is being fitted to sequences.
+/// A hidden Markov model that is being fitted to sequences, [`countgrid_em::BLOCK_BAGS`] of them in each leaf of the tree in which
+/// statistics are added up.
 #[derive(Clone, Debug)]
 pub struct HmmLearner(Learner<HmmParameters>);
 
@@ -108,7 +114,7 @@ impl Learn for HmmLearner {
     type Error = EstimatorError;
 
     fn maximization(&mut self, statistics: &mut HmmStatistics) -> Result<(), EstimatorError> {
-        Ok(self.0.maximization(statistics)?)
+        Ok(self.0.maximization(statistics.sums_mut())?)
     }
 
     fn penalty(&self) -> f64 {
@@ -122,14 +128,17 @@ impl Fit<SequencesBuf<u16>> for HmmLearner {
         sequences: &SequencesBuf<u16>,
         statistics: &mut HmmStatistics,
     ) -> Result<f64, EstimatorError> {
-        Ok(self.0.expectation(&sequences.as_view(), statistics)?)
+        let sequences = sequences.as_view();
+        expectation_by_leaves(&self.0, sequences.len(), |leaf| sequences.slice(leaf), statistics)
     }
 }
 
 impl HmmPlan {
     fn learner(&self, hmm: HmmParameters) -> Result<(HmmLearner, HmmStatistics), EstimatorError> {
         let learner = Learner::new(hmm, self.options.pseudocount)?;
-        Ok((HmmLearner(learner), Statistics::allocate(self.shape, self.longest)?))
+        let chunk = shared_items(CHUNK, self.number).min(CHUNK_LEN / self.longest.max(1)).max(1);
+        let statistics = Statistics::with_chunk(self.shape, self.longest, chunk)?;
+        Ok((HmmLearner(learner), BlockStatistics::new(statistics)))
     }
 }
 

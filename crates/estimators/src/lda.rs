@@ -8,7 +8,7 @@ use std::{
 
 use countgrid_corpus::{Blocks, Storable};
 use countgrid_counts::{Bags, CsrBuf, SparseEntries};
-use countgrid_em::EmOptions;
+use countgrid_em::{BlockStatistics, EmOptions};
 use countgrid_io::ModelFile;
 use countgrid_lda::{
     Concentration, Grouping, Inference, Lda, LdaError, Learner, Options, Shape, Statistics, Terms,
@@ -27,7 +27,7 @@ use crate::{
 
 /// Topics and the Dirichlet parameter, in double precision.
 pub type LdaParameters = Lda<f64, AlignedVec<f64>>;
-type LdaStatistics = Statistics<f64, AlignedVec<f64>>;
+type LdaStatistics = BlockStatistics<Statistics<f64, AlignedVec<f64>>>;
 /// Topics that are being fitted to bags in blocks.
 pub type LdaLearner = BlockLearner<Learner<f64, AlignedVec<f64>>>;
 
@@ -88,7 +88,7 @@ impl LdaOptions {
     pub fn check<C: Storable>(&self, totals: BagTotals) -> Result<LdaPlan<C>, EstimatorError> {
         let em = EmOptions { iterations: self.iterations, tolerance: self.tolerance }.check()?;
         countgrid_em::Restarts::new(self.restarts, self.seed)?;
-        totals.check()?;
+        totals.check_for::<f64>()?;
         let shape = Shape::new(self.topics, totals.features)?;
         // Of one feature, so that invalid options are refused before anything is allocated.
         Learner::new(Lda::<f64, _>::uniform(Shape::new(1, 1)?, 1.0)?, self.model_options())?;
@@ -119,7 +119,8 @@ impl<C> LdaPlan<C> {
     fn learner(&self, lda: LdaParameters) -> Result<(LdaLearner, LdaStatistics), EstimatorError> {
         let learner = Learner::new(lda, self.options.model_options())?;
         let statistics = Statistics::allocate(self.shape, CHUNK)?;
-        Ok((BlockLearner { learner, read_ahead: self.options.read_ahead }, statistics))
+        let learner = BlockLearner { learner, read_ahead: self.options.read_ahead };
+        Ok((learner, BlockStatistics::new(statistics)))
     }
 }
 

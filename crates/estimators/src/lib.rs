@@ -5,6 +5,14 @@
 //! Restarts, coarse-to-fine stages, annealing and mini-batches are phases of one state machine, whichever model it is:
 //! an [`Estimator`] says how a learner begins, a [`Schedule`] what is done with it.
 //!
+//! # Sums over data
+//! Grids, mixtures, topics, hidden Markov models and topographic maps are fitted to sums over bags, or sequences. These have one
+//! order: [`countgrid_em::BLOCK_BAGS`] make a leaf, and leaves are added in a binary tree over their numbers
+//! ([`countgrid_em::BlockStatistics`]), free energies too. A mini-batch has leaves of its own. So no bit depends on who computes
+//! which leaves, and a collection of one leaf has the sums of a plain E-step. The start of a topographic map from principal
+//! components sums over all documents in their order. Harmoniums draw as they learn, from one stream of random numbers that goes
+//! through the documents in order; so do the sums of a mini-batch, or of all documents of a Langevin step.
+//!
 //! # Features
 //! `files` (default): counts that are too many for the memory go to a temporary file. `rayon` (default): all threads of
 //! the pool compute; no result depends on it. `pages`: fitted grids as pages to look at.

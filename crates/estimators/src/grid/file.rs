@@ -48,7 +48,7 @@ impl<T: Stored> FittedGrid<T> {
     pub fn from_file(mut file: ModelFile) -> Result<Self, EstimatorError> {
         let (info, layout) = head(&file)?;
         let wrong = |expected| ModelFileError::Table { expected };
-        let (shape, _) = plan::<T>(&layout, info.vocabulary.len(), 1, memory::available())?;
+        let (shape, _) = plan::<T>(&layout, info.vocabulary.len(), 1, 0, memory::available())?;
         let names = file.strings("labels").unwrap_or_default();
         let mut take = |name: &str| {
             let place = file.tables.iter().position(|table| table.name == name);

@@ -12,14 +12,16 @@ const CHUNK: usize = 1024;
 /// limit.
 ///
 /// A fit holds three tables of cells by features (the grid, the logarithms of its windows, their expected counts),
-/// one more for the best of several restarts, and a chunk of bags by cells.
+/// one more for the best of several restarts, and a chunk of bags by cells; of expected counts also those that are
+/// `waiting` for others ([`crate::BagTotals::waiting_tables`]).
 pub(crate) fn plan<T: Real>(
     layout: &GridLayout,
     features: usize,
     restarts: usize,
+    waiting: usize,
     available: Option<u128>,
 ) -> Result<(Shape<AXES>, usize), EstimatorError> {
-    let bytes = size_of::<T>() as u128;
+    let (bytes, waiting) = (size_of::<T>() as u128, waiting as u128);
     let copies = if restarts > 1 { 2 } else { 1 };
     let too_large = |needed: u128| EstimatorError::GridMemory {
         extents: layout.extents().to_vec(),
@@ -29,12 +31,12 @@ pub(crate) fn plan<T: Real>(
     };
     let Ok(shape) = layout.shape(features) else {
         let table = layout.cells().saturating_mul(features as u128 + 1);
-        return Err(too_large(table.saturating_mul((2 + copies) * bytes)));
+        return Err(too_large(table.saturating_mul((2 + copies + waiting) * bytes)));
     };
     // A shape that was accepted can be counted in `usize`; its tables together perhaps cannot.
     let tables = shape.grid_len() as u128 * copies
         + shape.histograms_len::<T>() as u128
-        + shape.sums_len::<T>() as u128;
+        + shape.sums_len::<T>() as u128 * (1 + waiting);
     // Scratch for two bags can be counted in `usize`; from there on each takes as much as the one before.
     let [one, two] = [1, 2].map(|bags| shape.posterior_scratch_len::<T>(bags) as u128);
     let scratch =
@@ -49,16 +51,35 @@ pub(crate) fn plan<T: Real>(
 
 #[cfg(test)]
 mod tests {
+    use countgrid_em::BLOCK_BAGS;
+
     use super::*;
+    use crate::BagTotals;
 
     fn layout(extents: &[usize]) -> GridLayout {
         GridLayout::new(extents.to_vec(), vec![1; extents.len()]).unwrap()
     }
 
     #[test]
+    fn more_leaves_need_more_tables() {
+        let needed = |bags| {
+            let waiting = BagTotals { features: 1000, bags, non_empty: bags, tokens: 1e4 }.waiting_tables();
+            match plan::<f32>(&layout(&[32, 32]), 1000, 1, waiting, Some(0)) {
+                Err(EstimatorError::GridMemory { needed, .. }) => needed,
+                other => panic!("{other:?}"),
+            }
+        };
+        let table = 4 * layout(&[32, 32]).shape(1000).unwrap().sums_len::<f32>() as u128;
+        let one = BLOCK_BAGS;
+        for (bags, tables) in [(one, 0), (one + 1, 1), (3 * one, 1), (3 * one + 1, 2), (8 * one, 3)] {
+            assert_eq!(needed(bags), needed(1) + tables * table, "{bags} bags");
+        }
+    }
+
+    #[test]
     fn what_does_not_fit_is_refused_with_numbers() {
         let cells_by_words = 32 * 32 * 1001 * 4 * 3;
-        let (shape, chunk) = plan::<f32>(&layout(&[32, 32]), 1000, 1, Some(1 << 30)).unwrap();
+        let (shape, chunk) = plan::<f32>(&layout(&[32, 32]), 1000, 1, 0, Some(1 << 30)).unwrap();
         assert_eq!(chunk, CHUNK);
         for chunk in [1, 2, 3, 100, CHUNK] {
             let [one, two] = [1, 2].map(|bags| shape.posterior_scratch_len::<f32>(bags));
@@ -66,14 +87,14 @@ mod tests {
         }
         // Between the scratch of one document and that of all.
         let some = 4 * shape.scratch_len::<f32>(CHUNK / 2) as u128;
-        let (_, chunk) = plan::<f32>(&layout(&[32, 32]), 1000, 1, Some(cells_by_words + some)).unwrap();
+        let (_, chunk) = plan::<f32>(&layout(&[32, 32]), 1000, 1, 0, Some(cells_by_words + some)).unwrap();
         assert!((1..CHUNK).contains(&chunk));
-        let refused = plan::<f32>(&layout(&[32, 32]), 1000, 1, Some(cells_by_words)).unwrap_err();
+        let refused = plan::<f32>(&layout(&[32, 32]), 1000, 1, 0, Some(cells_by_words)).unwrap_err();
         assert!(refused.to_string().contains("12.3 MB"), "{refused}");
-        assert!(plan::<f64>(&layout(&[32, 32]), 1000, 1, Some(cells_by_words * 3 / 2)).is_err());
+        assert!(plan::<f64>(&layout(&[32, 32]), 1000, 1, 0, Some(cells_by_words * 3 / 2)).is_err());
         for huge in [vec![1_000_000; 2], vec![usize::MAX; 8], vec![1 << 31; 2]] {
-            assert!(plan::<f32>(&layout(&huge), 1000, 1, Some(1 << 40)).is_err());
+            assert!(plan::<f32>(&layout(&huge), 1000, 1, 0, Some(1 << 40)).is_err());
         }
-        assert!(plan::<f32>(&layout(&[usize::MAX; 8]), 1000, 1, None).is_err());
+        assert!(plan::<f32>(&layout(&[usize::MAX; 8]), 1000, 1, 0, None).is_err());
     }
 }

@@ -1,7 +1,7 @@
 use std::marker::PhantomData;
 
 use countgrid_corpus::{Blocks, Corpus, memory};
-use countgrid_em::{Annealing, EmOptions, Iterations};
+use countgrid_em::{Annealing, BlockStatistics, EmOptions, Iterations};
 use countgrid_grid::{
     COARSE_ITERATIONS, Grid, GridError, Learner, LogHistograms, Options, Shape, Statistics,
 };
@@ -20,7 +20,7 @@ pub type GridParameters<T> = Grid<T, AlignedVec<T>, AXES>;
 /// The log histograms, all that inference needs.
 pub type GridInference<T> = LogHistograms<T, AlignedVec<T>, AXES>;
 /// Expected counts, with the scratch of both steps.
-pub(crate) type GridStatistics<T> = Statistics<T, AlignedVec<T>, AXES>;
+pub(crate) type GridStatistics<T> = BlockStatistics<Statistics<T, AlignedVec<T>, AXES>>;
 /// A learner, and empty statistics.
 type Begun<T> = (GridLearner<T>, GridStatistics<T>);
 /// A grid that is being fitted to bags in blocks.
@@ -45,10 +45,11 @@ impl GridOptions {
     /// Those of [`GridOptions::validate`]; [`EstimatorError::Tokens`]; [`EstimatorError::GridMemory`].
     pub fn check<T: Stored>(&self, totals: BagTotals) -> Result<GridPlan<T>, EstimatorError> {
         self.validate()?;
-        totals.check()?;
+        totals.check_for::<T>()?;
         let layout = GridLayout::choose(self.extents.as_deref(), self.window.as_deref(), totals.non_empty)?;
         let available = self.memory.or_else(memory::available);
-        let (shape, chunk) = plan::<T>(&layout, totals.features, self.restarts, available)?;
+        let (shape, chunk) =
+            plan::<T>(&layout, totals.features, self.restarts, totals.waiting_tables(), available)?;
         let shapes: Vec<_> = match self.schedule {
             GridSchedule::CoarseToFine => shape.schedule().collect(),
             GridSchedule::Single => vec![shape],
@@ -131,7 +132,8 @@ impl<T: Stored> GridPlan<T> {
         let (learner, statistics) = rayon::join(learner, statistics);
         #[cfg(not(feature = "rayon"))]
         let (learner, statistics) = (learner(), statistics());
-        Ok((BlockLearner { learner: learner?, read_ahead: self.options.read_ahead }, statistics?))
+        let learner = BlockLearner { learner: learner?, read_ahead: self.options.read_ahead };
+        Ok((learner, BlockStatistics::new(statistics?)))
     }
 
     /// The description of the fit in model files.

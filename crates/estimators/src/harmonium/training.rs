@@ -18,7 +18,8 @@ use super::{
 use crate::{DataDigest, EstimatorError, ModelInfo, Phase, Progress, Stored, Train};
 
 /// A training of a harmonium. A step is an epoch of contrastive divergence, or a Langevin step, of all chains, which
-/// compute side by side; no result depends on how many threads there are.
+/// compute side by side; no result depends on how many threads there are. The random numbers of a chain are one stream, which
+/// goes through the documents in order, and so do the sums of a gradient: they are not divided into leaves.
 ///
 /// The data are borrowed (`&HarmoniumData`) or owned in any way. Stopped, it ends with the models as they are: what was
 /// sampled so far, or if nothing was the first chain's.

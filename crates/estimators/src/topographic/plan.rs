@@ -1,5 +1,5 @@
-use countgrid_counts::CsrBuf;
-use countgrid_em::{EmOptions, Fit, Learn, TablesExt};
+use countgrid_counts::{Bags, CsrBuf};
+use countgrid_em::{BlockStatistics, EmOptions, Fit, Learn, TablesExt};
 use countgrid_gtm::{Gtm, GtmError, Learner, Options, Priors, Shape, Statistics};
 use countgrid_math::AlignedVec;
 use rand_chacha::ChaCha8Rng;
@@ -9,13 +9,17 @@ use super::{Exposure, FittedTopographic, LatentSpace, TopographicOptions};
 use crate::{
     BagTotals, DataDigest, Estimator, EstimatorError, FitSummary, InitialPhase, ModelInfo, NoMiniBatches,
     Schedule, Stage, Stored,
+    blocks::{expectation_by_leaves, shared_items},
 };
 
 /// The parameters of a map, in memory of their own.
 pub type TopographicParameters<T> = Gtm<T, AlignedVec<T>>;
-type Sums<T> = Statistics<T, AlignedVec<T>, AlignedVec<f64>>;
+type Sums<T> = BlockStatistics<Statistics<T, AlignedVec<T>, AlignedVec<f64>>>;
 
-/// A map that is being fitted to bags.
+/// Documents for each thread that are placed together.
+const CHUNK: usize = 64;
+
+/// A map that is being fitted to bags, [`countgrid_em::BLOCK_BAGS`] of them in each leaf of the tree in which statistics are added up.
 #[derive(Debug)]
 pub struct TopographicLearner<T>(Learner<T, AlignedVec<T>, AlignedVec<f64>>);
 
@@ -24,7 +28,7 @@ impl<T: Stored> Learn for TopographicLearner<T> {
     type Error = EstimatorError;
 
     fn maximization(&mut self, statistics: &mut Sums<T>) -> Result<(), EstimatorError> {
-        self.0.maximization(statistics).map_err(Into::into)
+        self.0.maximization(statistics.sums_mut()).map_err(Into::into)
     }
 
     fn penalty(&self) -> f64 {
@@ -34,7 +38,8 @@ impl<T: Stored> Learn for TopographicLearner<T> {
 
 impl<T: Stored> Fit<CsrBuf<T>> for TopographicLearner<T> {
     fn expectation(&self, bags: &CsrBuf<T>, statistics: &mut Sums<T>) -> Result<f64, EstimatorError> {
-        self.0.expectation(&bags.as_view(), statistics).map_err(Into::into)
+        let bags = bags.as_view();
+        expectation_by_leaves(&self.0, bags.len(), |leaf| bags.slice(leaf), statistics)
     }
 }
 
@@ -56,7 +61,7 @@ impl TopographicOptions {
     /// [`EstimatorError::Gtm`] for a map that is too large.
     pub fn check<T: Stored>(&self, totals: BagTotals) -> Result<TopographicPlan<T>, EstimatorError> {
         let latent = LatentSpace::<T>::new(self)?;
-        totals.check()?;
+        totals.check_for::<T>()?;
         let (columns, points) = (latent.functions()?.columns(), latent.points().len() / 2);
         let shape = Shape::new(self.emission_model, points, 2, columns, totals.features)?.on(latent.space());
         let shape = if self.exposure == Exposure::Length { shape.general() } else { shape };
@@ -96,7 +101,8 @@ impl<T: Stored> TopographicPlan<T> {
     ) -> Result<(TopographicLearner<T>, Sums<T>), EstimatorError> {
         let options = Options { newton_steps: self.options.newton_steps, ..Options::default() };
         let learner = TopographicLearner(Learner::allocate(map, options)?);
-        Ok((learner, Statistics::allocate(self.shape)?))
+        let chunk = shared_items(CHUNK, self.totals.bags);
+        Ok((learner, BlockStatistics::new(Statistics::with_chunk(self.shape, chunk)?)))
     }
 }
 
@@ -140,7 +146,7 @@ impl<T: Stored> Estimator for TopographicPlan<T> {
 
     fn digest(&self, bags: &CsrBuf<T>) -> Result<DataDigest, EstimatorError> {
         let bags = bags.as_view();
-        let mut digest = DataDigest::new(countgrid_counts::Bags::features(&bags));
+        let mut digest = DataDigest::new(bags.features());
         digest.add_bags(&bags);
         Ok(digest)
     }
