@@ -161,7 +161,7 @@ fn options_that_mean_nothing_are_refused_and_nothing_is_written() {
         (&["--model", "zip-gtm", "--latent", "torus", "--basis", "sinh"], "do not go around a torus"),
         (&["--model", "zip-gtm", "--basis", "sinh", "--width", "1"], "a width is of RBFs"),
         (&["--model", "multinomial-gtm", "--exposure", "length"], "exposure by length scales rates"),
-        (&["--model", "zip-gtm", "--neighbours", "0"], "--neighbours 0 leaves nobody"),
+        (&["--model", "zip-gtm", "--neighbours", "0"], "--neighbours 0 leaves no neighbour"),
         (&["--sample", "0"], "--sample 0 leaves no document"),
     ];
     for (args, expected) in cases {

@@ -127,7 +127,7 @@ impl fmt::Display for EventError {
         match *self {
             Self::Parameter { name } => write!(f, "the parameter `{name}` is out of range"),
             Self::Total => f.write_str("the probabilities do not add up to 1"),
-            Self::Observation => f.write_str("an observation is outside the support of the law"),
+            Self::Observation => f.write_str("an observation is outside the support of the distribution"),
             Self::Weight => f.write_str("a weight is negative or not finite"),
             Self::Length { table, expected, found } => {
                 write!(f, "`{table}` has {found} elements, needs {expected}")

@@ -47,7 +47,7 @@ fn from_text<X: Copy>(
 }
 
 impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
-    fn known_by(&self) -> Result<DataDigest, EstimatorError> {
+    fn data_digest(&self) -> Result<DataDigest, EstimatorError> {
         if let Some(&digest) = self.digest.get() {
             return Ok(digest);
         }
@@ -63,7 +63,7 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
     /// model.
     pub fn resume(plan: E, data: D, file: ModelFile) -> Result<Self, EstimatorError> {
         let mut training = Self::new(plan, data)?;
-        let digest = training.known_by()?;
+        let digest = training.data_digest()?;
         let mut record = Record::open(file, E::KIND, &training.plan.options(), &digest)?;
         let (seed, count, last_stage) = {
             let schedule = training.plan.schedule();
@@ -189,17 +189,17 @@ pub(crate) fn write<E: Estimator, D: Borrow<E::Data>>(
         return Err(EstimatorError::Failed);
     }
     let plan = &training.plan;
-    let mut record = Record::new(E::KIND, &plan.options(), &training.known_by()?);
+    let mut record = Record::new(E::KIND, &plan.options(), &training.data_digest()?);
     record.set("state.restarts", training.restarts.started());
     record.set("state.stopped", training.restarts.is_stopped());
     record.set("state.stopping", training.stopping);
     record.set("state.done", training.done);
     if let (Some(Best { restart, outcome, .. }), Some(learner)) = (training.restarts.best(), &training.best) {
         let Outcome { iterations, beta, free_energy, objective, end, .. } = outcome;
-        record.put_progress("state.best", &EmProgress::new(iterations, beta, free_energy, objective, None));
+        record.set_progress("state.best", &EmProgress::new(iterations, beta, free_energy, objective, None));
         record.set("state.best.restart", restart.index);
         record.set("state.best.end", text_of(&ENDS, end));
-        record.put("best", plan.parameters(learner));
+        record.insert_tables("best", plan.parameters(learner));
     }
     if let Some(last) = &training.last {
         record.set("state.last.restart", last.restart);
@@ -217,17 +217,17 @@ pub(crate) fn write<E: Estimator, D: Borrow<E::Data>>(
     let is = match &run.state {
         State::Between(None) => "begun",
         State::Between(Some(learner)) => {
-            record.put("learner", plan.parameters(learner));
+            record.insert_tables("learner", plan.parameters(learner));
             "between"
         }
         State::At(fitting) => {
-            record.put("learner", plan.parameters(&fitting.learner));
-            record.put("statistics", &fitting.statistics);
+            record.insert_tables("learner", plan.parameters(&fitting.learner));
+            record.insert_tables("statistics", &fitting.statistics);
             record.set("state.run.updates", fitting.updates);
             match &fitting.phase {
                 Fit::Iterations(iterations) => {
                     if let Some(at) = iterations.last() {
-                        record.put_progress("state.run.at", &at);
+                        record.set_progress("state.run.at", &at);
                     }
                     "iterations"
                 }
@@ -237,7 +237,7 @@ pub(crate) fn write<E: Estimator, D: Borrow<E::Data>>(
                     record.set_number("state.run.free_energy", *free_energy);
                     record.set_number("state.run.share", *share);
                     if let Some(previous) = previous {
-                        record.put_progress("state.run.previous", previous);
+                        record.set_progress("state.run.previous", previous);
                     }
                     if let Some(pass) = pass {
                         record.set("state.run.pass_seed", pass.seed);

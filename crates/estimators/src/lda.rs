@@ -167,10 +167,10 @@ impl<C: Stored> Estimator for LdaPlan<C> {
     ) -> Result<(LdaLearner, LdaStatistics), EstimatorError> {
         let mut lda = LdaParameters::uniform(self.shape, 1.0 / self.options.topics as f64)?;
         // Once to see which documents it draws, and once more with them.
-        let mut chosen = Chosen::new(bags)?;
-        lda.seed(&chosen, SEEDS, &mut rng.clone())?;
-        chosen.load(bags)?;
-        lda.seed(&chosen, SEEDS, rng)?;
+        let mut loaded = LoadedBags::new(bags)?;
+        lda.seed(&loaded, SEEDS, &mut rng.clone())?;
+        loaded.load(bags)?;
+        lda.seed(&loaded, SEEDS, rng)?;
         self.learner(lda)
     }
 
@@ -201,14 +201,14 @@ impl<C: Stored> Estimator for LdaPlan<C> {
 }
 
 /// The bags of blocks of which only those asked for are loaded.
-struct Chosen<'a, C> {
+struct LoadedBags<'a, C> {
     all: &'a Blocks<C>,
     asked: Mutex<BTreeSet<usize>>,
     places: BTreeMap<usize, usize>, // of those that are loaded
     bags: CsrBuf<f64>,
 }
 
-impl<'a, C: Storable> Chosen<'a, C> {
+impl<'a, C: Storable> LoadedBags<'a, C> {
     fn new(all: &'a Blocks<C>) -> Result<Self, EstimatorError> {
         let bags = CsrBuf::new(all.features()).map_err(countgrid_corpus::CorpusError::from)?;
         Ok(Self { all, asked: Mutex::default(), places: BTreeMap::new(), bags })
@@ -233,7 +233,7 @@ impl<'a, C: Storable> Chosen<'a, C> {
     }
 }
 
-impl<C: Storable> Bags for Chosen<'_, C> {
+impl<C: Storable> Bags for LoadedBags<'_, C> {
     type Count = f64;
     type Entries<'b>
         = SparseEntries<'b, f64>

@@ -150,16 +150,16 @@ impl Record {
     }
 
     /// Adds all tables of a model or of statistics.
-    pub(crate) fn put<M: Tables<Scalar: Stored>>(&mut self, prefix: &str, model: &M) {
+    pub(crate) fn insert_tables<M: Tables<Scalar: Stored>>(&mut self, prefix: &str, model: &M) {
         self.set(&format!("tables.{prefix}"), names(model));
         for (Table { name, rows, columns }, elements) in model.tables() {
             let name = format!("{prefix}.{name}");
-            self.put_table(name, vec![rows, columns], elements);
+            self.insert_table(name, vec![rows, columns], elements);
         }
     }
 
     /// Adds a table.
-    pub(crate) fn put_table<T: Stored>(&mut self, name: String, shape: Vec<usize>, elements: &[T]) {
+    pub(crate) fn insert_table<T: Stored>(&mut self, name: String, shape: Vec<usize>, elements: &[T]) {
         self.tables.push(NamedTable { name, shape, data: T::into_data(elements.to_vec()) });
     }
 
@@ -201,7 +201,7 @@ impl Record {
         Ok(())
     }
 
-    pub(crate) fn put_progress(&mut self, prefix: &str, at: &EmProgress) {
+    pub(crate) fn set_progress(&mut self, prefix: &str, at: &EmProgress) {
         self.set(&format!("{prefix}.iteration"), at.iteration);
         let numbers = [("beta", at.beta), ("free_energy", at.free_energy), ("objective", at.objective)];
         for (name, x) in numbers.into_iter().chain(at.change.map(|change| ("change", change))) {

@@ -139,10 +139,10 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
         let last_stage = self.plan.schedule().stages.len().saturating_sub(1);
         if self.stopping {
             while run.stage < last_stage {
-                run = self.enter(run)?.leave();
+                run = self.begin_stage(run)?.end_stage();
             }
         }
-        run = self.enter(run)?;
+        run = self.begin_stage(run)?;
         let (stopping, data) = (self.stopping, self.data.borrow());
         let State::At(fitting) = &mut run.state else { return Err(EstimatorError::Failed) };
         let Some(stage) = self.plan.schedule().stages.get(run.stage) else {
@@ -198,7 +198,7 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
                 outcome.iterations = updates;
                 self.end_run(run, &outcome);
             }
-            Some(_) => self.run = Some(run.leave()),
+            Some(_) => self.run = Some(run.end_stage()),
             None => self.run = Some(run),
         }
         Ok(())
@@ -212,7 +212,7 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
     }
 
     /// Begins the stage that a run is before.
-    fn enter(&self, mut run: Run<E>) -> Result<Run<E>, EstimatorError> {
+    fn begin_stage(&self, mut run: Run<E>) -> Result<Run<E>, EstimatorError> {
         let State::Between(previous) = run.state else { return Ok(run) };
         let Some(stage) = self.plan.schedule().stages.get(run.stage) else {
             return Err(EstimatorError::Failed);
@@ -273,7 +273,7 @@ impl<E: Estimator> Fitting<E> {
 
 impl<E: Estimator> Run<E> {
     /// Goes on to the next stage.
-    fn leave(mut self) -> Self {
+    fn end_stage(mut self) -> Self {
         if let State::At(fitting) = self.state {
             self.state = State::Between(Some(Box::new(fitting.learner)));
             self.stage += 1;

@@ -207,7 +207,9 @@ fn files_hold_all_that_topics_take() {
             assert!(FittedHarmonium::<f64>::from_file(broken).is_err());
         }
         for words in loaded.topic_words(3) {
-            assert!(words.more.len() <= 3 && words.more.iter().all(|word| !words.less.contains(word)));
+            assert!(
+                words.positive.len() <= 3 && words.positive.iter().all(|word| !words.negative.contains(word))
+            );
         }
     }
 }

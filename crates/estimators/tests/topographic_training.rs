@@ -267,7 +267,7 @@ fn cells_show_what_the_map_expects_there() {
             assert!((sum - 1.0).abs() < 12.0 * f32::EPSILON, "{options:?}: {sum}");
         }
         assert!(map.cells_of_points().iter().all(|&cell| cell < cells));
-        let relief = map.magnification_relief().unwrap();
+        let relief = map.relative_log_magnification().unwrap();
         assert!(relief.len() == cells && relief.contains(&0.0) && relief.iter().all(|x| x.is_finite()));
     }
 }

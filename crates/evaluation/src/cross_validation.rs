@@ -202,11 +202,11 @@ fn choose<T: Scalar>(
         };
         let (test, rest) = (part(true), part(false));
         for (place, leader) in candidates.iter().enumerate() {
-            if candidates[..place].iter().any(|other| other.fits_like(leader)) {
+            if candidates[..place].iter().any(|other| other.has_same_models(leader)) {
                 continue; // went with that one
             }
             let fold = data.fold(&rest, &test, &leader.options)?.shared();
-            let equal = candidates.iter().zip(&mut right).filter(|(other, _)| other.fits_like(leader));
+            let equal = candidates.iter().zip(&mut right).filter(|(other, _)| other.has_same_models(leader));
             for (candidate, right) in equal {
                 let found = predict(&fold, &candidate.options, stop)?;
                 if stop() {

@@ -10,7 +10,7 @@
 //! use std::ops::ControlFlow;
 //!
 //! use countgrid_corpus::{Corpus, CorpusOptions, WordOptions};
-//! use countgrid_evaluation::{Candidate, EvaluationOptions, LabelledData, Protocol, cross_validate, never};
+//! use countgrid_evaluation::{Candidate, EvaluationOptions, LabelledData, Protocol, cross_validate, never_stop};
 //! use countgrid_io::{Columns, read_json_lines};
 //!
 //! let line = |label: &str, text: &str| format!("{{\"label\": \"{label}\", \"text\": \"{text}\"}}\n");
@@ -24,7 +24,7 @@
 //! options.grid.extents = Some(vec![4, 4]);
 //! let candidate = Candidate { name: "4x4".to_owned(), options };
 //! let protocol = Protocol { folds: 3, ..Protocol::default() };
-//! let result = cross_validate(&data, &[candidate], &protocol, |_| ControlFlow::Continue(()), &never)?;
+//! let result = cross_validate(&data, &[candidate], &protocol, |_| ControlFlow::Continue(()), &never_stop)?;
 //! assert_eq!(result.confusion.accuracy(), Some(1.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -55,7 +55,7 @@ pub use crate::{
     kinds::{Classifier, Features, Metric, ModelKind, WordSelection},
     lsi::LatentSemanticIndex,
     models::FittedModel,
-    options::{Candidate, EvaluationOptions, Protocol, Stop, never},
+    options::{Candidate, EvaluationOptions, Protocol, Stop, never_stop},
     regression::{Estimate, Regression, regress},
 };
 

@@ -7,7 +7,7 @@ use crate::{Classifier, Features, Metric, ModelKind, OptionError, WordSelection}
 pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// A [`Stop`] for evaluations that are not ended early.
-pub fn never() -> bool {
+pub fn never_stop() -> bool {
     false
 }
 
@@ -217,7 +217,7 @@ pub struct Candidate {
 impl Candidate {
     /// Whether another candidate has the same models, so that they are fitted once; options of the classifier alone may
     /// differ.
-    pub fn fits_like(&self, other: &Self) -> bool {
+    pub fn has_same_models(&self, other: &Self) -> bool {
         let fitting = |options: &EvaluationOptions| {
             let default = EvaluationOptions::default();
             EvaluationOptions {

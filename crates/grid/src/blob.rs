@@ -75,7 +75,7 @@ impl fmt::Display for BlobError {
             Self::Reserved { at } => write!(f, "byte {at} of the header is not zero"),
             Self::Length { expected: Some(expected), found } => write!(f, "{found} bytes, needs {expected}"),
             Self::Length { expected: None, found } => {
-                write!(f, "{found} bytes, and the header tells of more than can be addressed")
+                write!(f, "{found} bytes, and the header declares more than can be addressed")
             }
             Self::Label { label, cell } => write!(f, "label {label} is not finite at cell {cell}"),
             Self::NotInPlace { expected, found } => write!(

@@ -89,7 +89,7 @@ impl fmt::Display for GridError {
             }
             Self::NoSuchBag { bag, bags } => write!(f, "bag {bag} of {bags} (they are numbered from 0)"),
             Self::Pseudocount => f.write_str("a pseudocount is a finite number, at least 0"),
-            Self::PosteriorThreshold => f.write_str("a cut is a positive number of nats"),
+            Self::PosteriorThreshold => f.write_str("the posterior threshold is a positive number of nats"),
             Self::Noise => f.write_str("noise is at least 0 and less than 1"),
             Self::NoTargets => f.write_str("labels need at least one target, and another bag that has it"),
             Self::Target { target } => write!(f, "target {target} is not a finite number"),

@@ -54,7 +54,7 @@ fn main() -> Fallible<()> {
     let [emission_model, side, centres, iterations] = &arguments[..] else {
         return Err("places LAW SIDE CENTRES ITERATIONS < rows".into());
     };
-    let emission_model = EmissionModel::from_name(emission_model).ok_or("no such law")?;
+    let emission_model = EmissionModel::from_name(emission_model).ok_or("no such emission model")?;
     let (side, centres, iterations): (usize, usize, usize) =
         (side.parse()?, centres.parse()?, iterations.parse()?);
     let mut text = String::new();

@@ -140,11 +140,13 @@ impl<T: Real> Kernel for Row<'_, T> {
     fn run(self) {
         let rows = self.out.iter_mut().zip(self.others.chunks_exact(self.columns));
         match self.similarity {
-            Similarity::Linear => rows.for_each(|(out, b)| *out = sum_of(self.a, b, Times)),
-            Similarity::Intersection => rows.for_each(|(out, b)| *out = sum_of(self.a, b, Smaller)),
-            Similarity::SquaredDistance => rows.for_each(|(out, b)| *out = sum_of(self.a, b, Apart)),
+            Similarity::Linear => rows.for_each(|(out, b)| *out = sum_of(self.a, b, Product)),
+            Similarity::Intersection => rows.for_each(|(out, b)| *out = sum_of(self.a, b, Minimum)),
+            Similarity::SquaredDistance => {
+                rows.for_each(|(out, b)| *out = sum_of(self.a, b, SquaredDifference))
+            }
             Similarity::Rbf { gamma } => {
-                rows.for_each(|(out, b)| *out = sum_of(self.a, b, Apart));
+                rows.for_each(|(out, b)| *out = sum_of(self.a, b, SquaredDifference));
                 Gaussian { gamma, distances: self.out }.run();
             }
         }
@@ -157,8 +159,8 @@ trait Term: Copy {
 }
 
 #[derive(Clone, Copy)]
-struct Times;
-impl Term for Times {
+struct Product;
+impl Term for Product {
     #[inline(always)]
     fn evaluate<T: Real>(self, x: T, y: T) -> T {
         x * y
@@ -166,11 +168,11 @@ impl Term for Times {
 }
 
 #[derive(Clone, Copy)]
-struct Smaller;
-impl Term for Smaller {
+struct Minimum;
+impl Term for Minimum {
     #[inline(always)]
     fn evaluate<T: Real>(self, x: T, y: T) -> T {
-        // Either way round a NaN comes through: it is smaller than nothing.
+        // A NaN in either argument gives NaN: both comparisons are false.
         if x < y {
             x
         } else if y <= x {
@@ -182,8 +184,8 @@ impl Term for Smaller {
 }
 
 #[derive(Clone, Copy)]
-struct Apart;
-impl Term for Apart {
+struct SquaredDifference;
+impl Term for SquaredDifference {
     #[inline(always)]
     fn evaluate<T: Real>(self, x: T, y: T) -> T {
         (x - y) * (x - y)

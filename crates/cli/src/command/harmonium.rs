@@ -245,8 +245,8 @@ pub(crate) fn info<T: Stored>(args: &InfoArgs, model: &FittedHarmonium<T>) -> Re
             .iter()
             .map(|words| {
                 json!({
-                    "more": words.more, "less": words.less, "more_features": words.more_features,
-                    "less_features": words.less_features,
+                    "more": words.positive, "less": words.negative, "more_features": words.positive_features,
+                    "less_features": words.negative_features,
                 })
             })
             .collect();
@@ -268,8 +268,8 @@ pub(crate) fn info<T: Stored>(args: &InfoArgs, model: &FittedHarmonium<T>) -> Re
         text.push_str(&fit_lines(&info.fit));
         text.push_str("\ntopics, and what there is more and less of with them\n");
         for (topic, words) in topics.iter().enumerate() {
-            let more = [words.more.as_slice(), &words.more_features].concat().join(" ");
-            let less = [words.less.as_slice(), &words.less_features].concat().join(" ");
+            let more = [words.positive.as_slice(), &words.positive_features].concat().join(" ");
+            let less = [words.negative.as_slice(), &words.negative_features].concat().join(" ");
             text.push_str(&format!("h{topic:<15} + {more}\n{:16} - {less}\n", ""));
         }
         out.write_all(text.as_bytes())

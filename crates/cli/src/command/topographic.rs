@@ -67,7 +67,7 @@ pub(crate) fn run<T: Stored>(
     map.describe(&title, &corpus, &input.options);
     map.set_separation(separation.as_ref());
 
-    let relief = map.magnification_relief()?;
+    let relief = map.relative_log_magnification()?;
     let facts = facts(&corpus, &map, &options, separation.as_ref(), args.fit.seed);
     let bug = |what: &'static str| {
         move |error: &dyn std::fmt::Display| Failure::new(format_args!("{what}: {error}"), BUG)

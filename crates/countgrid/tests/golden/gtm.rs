@@ -423,8 +423,8 @@ pub fn em<T: Real + countgrid::counts::Count>(case: &Case) -> Result<(), Failure
 
 pub fn baselines<T: Real + countgrid::counts::Count>(case: &Case) -> Result<(), Failure> {
     for name in case.expected_names() {
-        let emission_model =
-            EmissionModel::from_name(name).ok_or_else(|| Failure(format!("expected.{name}: no such law")))?;
+        let emission_model = EmissionModel::from_name(name)
+            .ok_or_else(|| Failure(format!("expected.{name}: no such emission model")))?;
         let case = case.within(name);
         let run = |table: &str| Start::<T>::read(&case, emission_model, table, false);
         let outcome = if emission_model == EmissionModel::Gaussian {

@@ -46,7 +46,7 @@ impl<T: Stored> FittedGrid<T> {
     /// [`EstimatorError::Model`] for a file of another kind or scalar, or whose tables do not match;
     /// [`EstimatorError::GridMemory`].
     pub fn from_file(mut file: ModelFile) -> Result<Self, EstimatorError> {
-        let (info, layout) = head(&file)?;
+        let (info, layout) = info_and_layout(&file)?;
         let wrong = |expected| ModelFileError::Table { expected };
         let (shape, _) = plan::<T>(&layout, info.vocabulary.len(), 1, 0, memory::available())?;
         let names = file.strings("labels").unwrap_or_default();
@@ -96,7 +96,7 @@ impl<T: Stored> FittedGrid<T> {
 }
 
 /// Everything but the numbers, checked against one another.
-fn head(file: &ModelFile) -> Result<(ModelInfo, GridLayout), ModelFileError> {
+fn info_and_layout(file: &ModelFile) -> Result<(ModelInfo, GridLayout), ModelFileError> {
     let (expected, found) = (FittedGrid::<f32>::KIND, kind_of(file)?);
     if found != expected {
         return Err(ModelFileError::Kind { expected, found: found.to_owned() });

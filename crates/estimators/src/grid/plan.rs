@@ -22,7 +22,7 @@ pub type GridInference<T> = LogHistograms<T, AlignedVec<T>, AXES>;
 /// Expected counts, with the scratch of both steps.
 pub(crate) type GridStatistics<T> = BlockStatistics<Statistics<T, AlignedVec<T>, AXES>>;
 /// A learner, and empty statistics.
-type Begun<T> = (GridLearner<T>, GridStatistics<T>);
+type LearnerAndStatistics<T> = (GridLearner<T>, GridStatistics<T>);
 /// A grid that is being fitted to bags in blocks.
 pub type GridLearner<T> = BlockLearner<Learner<T, AlignedVec<T>, AXES>>;
 
@@ -124,7 +124,7 @@ impl<T: Stored> GridPlan<T> {
         &self,
         shape: Shape<AXES>,
         grid: impl FnOnce() -> Result<GridParameters<T>, GridError> + Send,
-    ) -> Result<Begun<T>, EstimatorError> {
+    ) -> Result<LearnerAndStatistics<T>, EstimatorError> {
         let learner = || Learner::from_grid(grid()?, self.model_options(&shape));
         let statistics = || Statistics::allocate(shape, self.chunk);
         // The second is for new memory, most of all.
@@ -204,7 +204,7 @@ impl<T: Stored> Estimator for GridPlan<T> {
         stage: usize,
         previous: Option<GridLearner<T>>,
         rng: &mut ChaCha8Rng,
-    ) -> Result<Begun<T>, EstimatorError> {
+    ) -> Result<LearnerAndStatistics<T>, EstimatorError> {
         let shape = self.shape(stage)?;
         let mut coarse = previous.map(|learner| learner.learner.into_parts().0);
         self.learner(shape, || {
@@ -215,7 +215,12 @@ impl<T: Stored> Estimator for GridPlan<T> {
         })
     }
 
-    fn restore(&self, _: &Blocks<T>, stage: usize, parameters: &[T]) -> Result<Begun<T>, EstimatorError> {
+    fn restore(
+        &self,
+        _: &Blocks<T>,
+        stage: usize,
+        parameters: &[T],
+    ) -> Result<LearnerAndStatistics<T>, EstimatorError> {
         let shape = self.shape(stage)?;
         self.learner(shape, || grid_from(shape, parameters))
     }

@@ -24,7 +24,7 @@ use crate::{CheckpointError, DataDigest, EstimatorError, Phase, Stored, blocks::
 const TRACE: usize = 10;
 
 impl<T: Stored, D: Borrow<HarmoniumData<T>>> HarmoniumTraining<T, D> {
-    fn known_by(&self) -> DataDigest {
+    fn data_digest(&self) -> DataDigest {
         *self.digest.get_or_init(|| self.data.borrow().digest())
     }
 
@@ -36,8 +36,8 @@ impl<T: Stored, D: Borrow<HarmoniumData<T>>> HarmoniumTraining<T, D> {
     /// model; those of [`HarmoniumTraining::new`].
     pub fn resume(plan: HarmoniumPlan, data: D, file: ModelFile) -> Result<Self, EstimatorError> {
         let mut training = Self::without_chains(plan, data)?;
-        let known_by = training.plan.known_by(T::NAME);
-        let mut record = Record::open(file, FittedHarmonium::<T>::KIND, &known_by, &training.known_by())?;
+        let options = training.plan.option_texts(T::NAME);
+        let mut record = Record::open(file, FittedHarmonium::<T>::KIND, &options, &training.data_digest())?;
         training.epochs = record.get("state.epochs")?;
         training.draws = record.get("state.draws")?;
         training.stopped = record.get("state.stopped")?;
@@ -56,14 +56,14 @@ pub(super) fn write<T: Stored, D: Borrow<HarmoniumData<T>>>(
     if training.failed {
         return Err(EstimatorError::Failed);
     }
-    let known_by = training.plan.known_by(T::NAME);
-    let mut record = Record::new(FittedHarmonium::<T>::KIND, &known_by, &training.known_by());
+    let options = training.plan.option_texts(T::NAME);
+    let mut record = Record::new(FittedHarmonium::<T>::KIND, &options, &training.data_digest());
     record.set("state.epochs", training.epochs);
     record.set("state.draws", training.draws);
     record.set("state.stopped", training.stopped);
     for (number, chain) in training.chains.iter().enumerate() {
         let name = |name: &str| format!("chain{number}.{name}");
-        record.put(&name("model"), &chain.model);
+        record.insert_tables(&name("model"), &chain.model);
         record.set(&name("random_words"), chain.noise.generator().get_word_pos());
         if let Some(spare) = chain.noise.spare() {
             record.set_number(&name("spare_normal"), spare);
@@ -73,26 +73,26 @@ pub(super) fn write<T: Stored, D: Borrow<HarmoniumData<T>>>(
         record.set_number(&name("step_size"), chain.step);
         record.set(&name("samples"), chain.samples.len());
         record.set(&name("kept"), chain.kept.len());
-        let mut put = |table: &str, rows: usize, elements: &[T]| {
+        let mut insert = |table: &str, rows: usize, elements: &[T]| {
             if !elements.is_empty() {
-                record.put_table(name(table), vec![rows, elements.len() / rows.max(1)], elements);
+                record.insert_table(name(table), vec![rows, elements.len() / rows.max(1)], elements);
             }
         };
         if let Some(persistent) = &chain.persistent {
-            put("states", persistent.count(), persistent.states());
+            insert("states", persistent.count(), persistent.states());
         }
         if let Some(prior) = &chain.prior {
-            put("prior.means", 1, prior.means());
-            put("prior.variances", 1, prior.variances());
+            insert("prior.means", 1, prior.means());
+            insert("prior.variances", 1, prior.variances());
         }
-        put("kept", 1, &chain.kept);
+        insert("kept", 1, &chain.kept);
         let samples: Vec<T> =
             chain.samples.iter().flat_map(|sample| sample.buffer().iter().copied()).collect();
-        put("samples", chain.samples.len(), &samples);
+        insert("samples", chain.samples.len(), &samples);
         let trace: Vec<f64> = chain.trace.iter().flat_map(row).collect();
         record.set(&name("trace"), chain.trace.len());
         if !trace.is_empty() {
-            record.put_table(name("trace"), vec![chain.trace.len(), TRACE], &trace);
+            record.insert_table(name("trace"), vec![chain.trace.len(), TRACE], &trace);
         }
     }
     Ok(record.into_file())

@@ -59,13 +59,13 @@ pub struct PriorSummary {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopicWords<'a> {
     /// Words with positive couplings.
-    pub more: Vec<&'a str>,
+    pub positive: Vec<&'a str>,
     /// Words with negative couplings.
-    pub less: Vec<&'a str>,
+    pub negative: Vec<&'a str>,
     /// Features with positive couplings.
-    pub more_features: Vec<&'a str>,
+    pub positive_features: Vec<&'a str>,
     /// Features with negative couplings.
-    pub less_features: Vec<&'a str>,
+    pub negative_features: Vec<&'a str>,
 }
 
 impl<T: Stored> FittedHarmonium<T> {
@@ -202,9 +202,11 @@ impl<T: Stored> FittedHarmonium<T> {
         let names: &[String] = self.standardizer.as_ref().map_or(&[], |standardizer| standardizer.names());
         (0..self.shape().topics())
             .map(|topic| {
-                let [more, less] = self.strongest(self.model.w(), &self.info.vocabulary, topic, limit);
-                let [more_features, less_features] = self.strongest(self.model.u(), names, topic, limit);
-                TopicWords { more, less, more_features, less_features }
+                let [positive, negative] =
+                    self.strongest(self.model.w(), &self.info.vocabulary, topic, limit);
+                let [positive_features, negative_features] =
+                    self.strongest(self.model.u(), names, topic, limit);
+                TopicWords { positive, negative, positive_features, negative_features }
             })
             .collect()
     }

@@ -141,7 +141,7 @@ pub enum HarmoniumOptionError {
     NoTrials,
     /// No chain to sample.
     NoChains,
-    /// Fewer Langevin steps than [`HarmoniumOptions::LEAST_DRAWS`].
+    /// Fewer Langevin steps than [`HarmoniumOptions::MIN_DRAWS`].
     TooFewDraws { draws: usize, least: usize },
     /// A prior for a method that samples no posterior.
     PriorWithoutSampling { method: HarmoniumMethod },
@@ -209,7 +209,7 @@ pub struct HarmoniumOptions {
     pub epochs: usize,
     /// Documents of a mini-batch of contrastive divergence, at least 1.
     pub batch: usize,
-    /// Langevin steps of a chain, at least [`HarmoniumOptions::LEAST_DRAWS`]; the second half are posterior samples.
+    /// Langevin steps of a chain, at least [`HarmoniumOptions::MIN_DRAWS`]; the second half are posterior samples.
     pub draws: usize,
     /// Langevin chains, each from a start of its own; at least 1, and 1 with another method.
     pub chains: usize,
@@ -232,7 +232,7 @@ pub struct HarmoniumOptions {
 
 impl HarmoniumOptions {
     /// The fewest Langevin steps.
-    pub const LEAST_DRAWS: usize = 8;
+    pub const MIN_DRAWS: usize = 8;
 }
 
 impl Default for HarmoniumOptions {
@@ -267,7 +267,7 @@ impl HarmoniumOptions {
     pub fn validate(&self) -> Result<(), EstimatorError> {
         use HarmoniumOptionError as Error;
         let (method, sampled) = (self.method, self.method == HarmoniumMethod::Langevin);
-        let (draws, least) = (self.draws, Self::LEAST_DRAWS);
+        let (draws, least) = (self.draws, Self::MIN_DRAWS);
         let refused = match self {
             Self { gibbs_steps: 0, .. } => Error::NoGibbsSteps,
             Self { trials: 0, .. } => Error::NoTrials,
@@ -311,7 +311,7 @@ impl HarmoniumPlan {
     }
 
     /// Every option by name and as text, by which a checkpoint is identified.
-    pub(super) fn known_by(&self, scalar: &'static str) -> Vec<(&'static str, String)> {
+    pub(super) fn option_texts(&self, scalar: &'static str) -> Vec<(&'static str, String)> {
         let options = &self.options;
         let prior = options.prior.unwrap_or_default();
         vec![

@@ -139,7 +139,7 @@ pub(super) fn feature_shares<T: Stored>(
 }
 
 /// Logarithms of magnification factors above the lowest, at the centres of cells; `None` if all factors are zero.
-pub(super) fn relief<T: Stored>(
+pub(super) fn relative_log_magnification<T: Stored>(
     latent: &LatentSpace<T>,
     map: &TopographicParameters<T>,
 ) -> Result<Vec<f32>, GtmError> {

@@ -47,7 +47,7 @@ impl<T: Stored> FittedTopographic<T> {
         let own = json_of(&file, "map")?;
         let text = |expected| ModelFileError::Text { name: "map", expected };
         let emission_model = own.get("law").and_then(Value::as_str).and_then(EmissionModel::from_name);
-        let emission_model = emission_model.ok_or(text("names no law of counts"))?;
+        let emission_model = emission_model.ok_or(text("names no emission model"))?;
         let general = own.get("general").and_then(Value::as_bool).unwrap_or(false);
         let mut take = |name: &'static str| {
             let place = file.tables.iter().position(|table| table.name == name);

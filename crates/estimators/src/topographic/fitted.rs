@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     CellFrame, LabelSeparation, LatentSpace, TopographicParameters,
-    cells::{cells_of_points, feature_shares, relief},
+    cells::{cells_of_points, feature_shares, relative_log_magnification},
 };
 use crate::{BagError, EstimatorError, FeatureRows, FitSummary, ModelInfo, Stored, blocks::zeros};
 
@@ -236,8 +236,8 @@ impl<T: Stored> FittedTopographic<T> {
     /// # Source
     /// C. Bishop, M. Svensén & C. Williams, Magnification factors for the GTM algorithm, Proc. IEE Fifth International
     /// Conference on Artificial Neural Networks, 1997.
-    pub fn magnification_relief(&self) -> Result<Vec<f32>, EstimatorError> {
-        Ok(relief(&self.latent, &self.map)?)
+    pub fn relative_log_magnification(&self) -> Result<Vec<f32>, EstimatorError> {
+        Ok(relative_log_magnification(&self.latent, &self.map)?)
     }
 
     /// Takes title and vocabulary from the corpus that the map was fitted to, which was read with these options:

@@ -46,7 +46,7 @@ impl<T: Stored> LatentSpace<T> {
         options.validate()?;
         let (sides, functions) = (options.points, options.basis_functions);
         let (kind, basis) = (options.latent, options.basis);
-        let mut points = plane(sides, "latent points")?;
+        let mut points = zero_coordinates(sides, "latent points")?;
         match kind {
             LatentKind::Grid => grid_points(sides[0], sides[1], &mut points)?,
             LatentKind::Torus => torus_points(sides[0], sides[1], &mut points)?,
@@ -56,7 +56,7 @@ impl<T: Stored> LatentSpace<T> {
                 gaussian_points(SPREAD, CLIP, &mut rng, &mut points)?;
             }
         }
-        let mut centres = plane(functions, "basis functions")?;
+        let mut centres = zero_coordinates(functions, "basis functions")?;
         let most = functions[0].max(functions[1]) as f64;
         let spacing = match (basis, kind) {
             (BasisKind::Sinh, _) => {
@@ -184,7 +184,7 @@ impl<T: Stored> LatentSpace<T> {
 }
 
 /// Two coordinates of so many points.
-fn plane<T: Stored>([x, y]: [usize; 2], size: &'static str) -> Result<Vec<T>, EstimatorError> {
+fn zero_coordinates<T: Stored>([x, y]: [usize; 2], size: &'static str) -> Result<Vec<T>, EstimatorError> {
     let coordinates = x.checked_mul(y).and_then(|points| points.checked_mul(2)).unwrap_or(usize::MAX);
     if coordinates == 0 {
         return Err(GtmError::Empty { size }.into());
