@@ -1,6 +1,9 @@
 //! From a path and flags to a corpus, with a report of it.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use countgrid_corpus::{BlockLimits, Corpus, CorpusOptions, Sample, Scaling, WordOptions};
 use countgrid_estimators::Stored;
@@ -47,6 +50,14 @@ impl<'a> Input<'a> {
     }
 }
 
+/// The files that were named to be read, so that none is written over.
+pub(crate) fn named_inputs(path: Option<&Path>, read: &ReadArgs, words: Option<&WordArgs>) -> Vec<PathBuf> {
+    let stop_words =
+        words.map(|words| words.stop_words.as_str()).filter(|name| !STOP_WORD_LISTS.contains(name));
+    let vocabulary = read.vocabulary.as_deref();
+    [path, vocabulary, stop_words.map(Path::new)].into_iter().flatten().map(Path::to_path_buf).collect()
+}
+
 /// The columns that were named.
 pub(crate) fn columns(read: &ReadArgs) -> Columns {
     Columns {
@@ -67,6 +78,9 @@ pub(crate) fn block_limits(stream: bool, entries: usize) -> BlockLimits {
     let limits = if stream { BlockLimits::streaming() } else { BlockLimits::default() };
     BlockLimits { entries, ..limits }
 }
+
+/// Values of `--stop-words` that are no files.
+const STOP_WORD_LISTS: [&str; 2] = ["english", "none"];
 
 /// The options of words that were asked for.
 pub(crate) fn word_options(args: &WordArgs) -> Result<WordOptions, Failure> {

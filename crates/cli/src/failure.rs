@@ -64,6 +64,12 @@ macro_rules! as_it_is {
 }
 as_it_is!(countgrid_io::BlockError countgrid_io::ModelError countgrid_io::ReadError countgrid_io::WriteError);
 
+impl From<countgrid_io::OutputError> for Failure {
+    fn from(error: countgrid_io::OutputError) -> Self {
+        Self::new(error, "name other files: nothing that is read or written may be overwritten")
+    }
+}
+
 /// What to do about a bug.
 pub(crate) const BUG: &str = "this is a bug worth a report";
 

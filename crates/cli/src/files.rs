@@ -5,10 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use countgrid_io::{ModelFile, check_writable, save, write_atomically};
+use countgrid_io::{ModelFile, check_outputs, check_writable, save, write_atomically};
 use countgrid_map::MAX_LAYERS;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, training::Checkpoints};
 
 /// What is written: a page, or one of each layer, and a model; of topographic maps also a table and two pictures.
 pub(crate) struct Files {
@@ -23,25 +23,31 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// The files in a folder that exists or can be made.
-    pub(crate) fn in_folder(folder: &Path, topographic: bool, used: usize) -> Result<Self, Failure> {
+    /// The files in a folder that exists or can be made; none of them among the inputs.
+    pub(crate) fn in_folder(
+        folder: &Path,
+        topographic: bool,
+        used: usize,
+        inputs: &[PathBuf],
+    ) -> Result<Self, Failure> {
         // Rather than `./map.html`.
         let file = |name: &str| if folder == Path::new(".") { name.into() } else { folder.join(name) };
         let [page, model, points, svg, png] =
             ["map.html", "model.safetensors", "points.csv", "map.svg", "map.png"].map(file);
         let layers = (1..=MAX_LAYERS).map(|layer| file(&format!("map-{layer}.html"))).collect();
         let files = Self { folder: folder.to_owned(), page, layers, used, model, points, svg, png };
+        let checkpoint = Checkpoints::path_beside(&files.model);
+        check_outputs(inputs, files.written(topographic).into_iter().chain([checkpoint.as_path()]))?;
         if folder.exists() {
-            let written = if topographic {
-                files.topographic_paths()
-            } else {
-                [files.pages(), vec![&files.model]].concat()
-            };
-            written.into_iter().try_for_each(check_writable)?;
+            files.written(topographic).into_iter().try_for_each(check_writable)?;
         } else {
             check_writable(folder)?; // as a name, which is as good as a folder's
         }
         Ok(files)
+    }
+
+    fn written(&self, topographic: bool) -> Vec<&Path> {
+        if topographic { self.topographic_paths() } else { [self.pages(), vec![&self.model]].concat() }
     }
 
     /// All that a map may have written.

@@ -23,10 +23,15 @@ pub(crate) struct Checkpoints {
 impl Checkpoints {
     /// Beside a model: `model.safetensors.checkpoint`.
     pub(crate) fn beside(model: &Path, args: &crate::args::CheckpointArgs) -> Self {
+        let every = Duration::try_from_secs_f64(args.checkpoint).unwrap_or(Duration::MAX);
+        Self { path: Self::path_beside(model), every, resume: args.resume }
+    }
+
+    /// Where the checkpoint of a training lies that ends in this model.
+    pub(crate) fn path_beside(model: &Path) -> PathBuf {
         let mut name = model.as_os_str().to_owned();
         name.push(".checkpoint");
-        let every = Duration::try_from_secs_f64(args.checkpoint).unwrap_or(Duration::MAX);
-        Self { path: name.into(), every, resume: args.resume }
+        name.into()
     }
 
     /// The file to go on from, if that was asked for.

@@ -9,7 +9,8 @@
 //! - [`read_sequences`] reads sequences of symbols: FASTA, a column of a table, or lines.
 //! - [`save`] and [`load`] keep tables and texts in a safetensors file, which Python reads as well; a [`ModelFile`]
 //!   is also bytes.
-//! - [`write_atomically`] writes a file as a whole or not at all; [`check_writable`] asks beforehand.
+//! - [`write_atomically`] writes a file as a whole or not at all; [`check_writable`] asks beforehand, and [`check_outputs`]
+//!   whether a run would write over what it reads.
 //!
 //! Errors name the file, the line where there is one, what is wrong, and the remedy. Memory grows with what is
 //! read, never with what a header claims; [`Limits`] end it.
@@ -56,6 +57,8 @@ mod model;
 mod model_error;
 mod name;
 mod options;
+#[cfg(feature = "files")]
+mod outputs;
 mod read;
 mod runs;
 mod sequences;
@@ -83,6 +86,8 @@ pub use crate::model::{ModelFile, NamedTable, TableData, load};
 pub use crate::model_error::{ModelError, ModelProblem};
 pub use crate::name::Skipped;
 pub use crate::options::ReadOptions;
+#[cfg(feature = "files")]
+pub use crate::outputs::{OutputError, check_outputs};
 pub use crate::read::{DataSet, Summary, read, visit};
 pub use crate::sequences::{
     SequenceFormat, SequenceOptions, SequenceSet, read_sequences, read_sequences_from,

@@ -8,14 +8,14 @@ use countgrid_estimators::Stored;
 use countgrid_evaluation::{
     Candidate, CrossValidation, EvaluationEvent, LabelledData, ModelKind, Regression, cross_validate, regress,
 };
-use countgrid_io::{check_writable, write_atomically};
+use countgrid_io::{check_outputs, check_writable, write_atomically};
 use countgrid_map::group_digits;
 use serde_json::{Value, json};
 
 use crate::{
     args::{CrossvalArgs, EvaluationArgs, Precision},
     candidates::{Choice, choices},
-    collection::{Input, scaling},
+    collection::{Input, named_inputs, scaling},
     failure::Failure,
     interrupt::Interrupt,
     report::Report,
@@ -23,10 +23,9 @@ use crate::{
 };
 
 pub(crate) fn run(args: &CrossvalArgs) -> Result<(), Failure> {
-    if let Some(output) = &args.output {
-        check_writable(output)?;
-    }
     let (output, args) = (args.output.as_deref(), &args.evaluation);
+    check_outputs(named_inputs(Some(&args.path), &args.read, Some(&args.words)), output)?;
+    output.map_or(Ok(()), check_writable)?;
     let report = Report::new(args.reporting.quiet, args.reporting.json);
     args.options()?;
     let choices = choices(args)?;

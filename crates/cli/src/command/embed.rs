@@ -4,17 +4,21 @@ use std::io::{self, Write};
 
 use countgrid_corpus::{Corpus, DocumentInfo};
 use countgrid_estimators::{AnyModel, FittedGrid, GridPlacement, Stored};
-use countgrid_io::check_writable;
+use countgrid_io::{check_outputs, check_writable};
 
 use super::{harmonium, topographic};
 use crate::{
     args::EmbedArgs,
+    collection::named_inputs,
     failure::Failure,
     model_file::load,
     placement::{documents, finish},
 };
 
 pub(crate) fn run(args: &EmbedArgs) -> Result<(), Failure> {
+    let mut inputs = named_inputs(Some(&args.path), &args.read, None);
+    inputs.extend([Some(args.model.clone()), args.features.features_from.clone()].into_iter().flatten());
+    check_outputs(inputs, &args.output)?;
     if let Some(output) = &args.output {
         check_writable(output)?;
     }

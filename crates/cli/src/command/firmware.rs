@@ -3,7 +3,7 @@
 use std::{fs, io, path::Path};
 
 use countgrid_estimators::{FittedGrid, Stored, TableKind as Table};
-use countgrid_io::{check_writable, write_atomically};
+use countgrid_io::{check_outputs, check_writable, write_atomically};
 
 use crate::{
     args::{FirmwareArgs, TableKind},
@@ -30,8 +30,9 @@ fn firmware<T: Stored>(args: &FirmwareArgs, grid: &FittedGrid<T>) -> Result<(), 
     let refuse = |error: io::Error| {
         Failure::new(format_args!("{}: {error}", folder.display()), "name another folder (--output)")
     };
-    fs::create_dir_all(folder).map_err(refuse)?;
     let (module, blob) = (folder.join("model.rs"), folder.join("model.bin"));
+    check_outputs([&args.model], [&module, &blob])?;
+    fs::create_dir_all(folder).map_err(refuse)?;
     [&module, &blob].into_iter().try_for_each(check_writable)?;
     write_atomically(&blob, |out| out.write_all(&firmware.blob))?;
     write_atomically(&module, |out| out.write_all(firmware.module.as_bytes()))?;

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use countgrid_corpus::{Corpus, WordOptions};
 use countgrid_estimators::{FitSummary, FittedGrid, GridOptions, GridSchedule, GridStart, Stored, Training};
-use countgrid_io::{check_writable, save};
+use countgrid_io::{check_outputs, check_writable, save};
 use countgrid_map::group_digits;
 use serde_json::json;
 
 use super::harmonium;
 use crate::{
     args::{FitArgs, GridArgs, Precision, Schedule},
-    collection::{Input, block_limits, scaling, word_options},
+    collection::{Input, block_limits, named_inputs, scaling, word_options},
     failure::Failure,
     interrupt::Interrupt,
     report::Report,
@@ -24,6 +24,8 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
         return harmonium::fit(args, kind);
     }
     let report = Report::new(args.reporting.quiet, args.reporting.json);
+    let inputs = named_inputs(Some(&args.path), &args.read, Some(&args.words));
+    check_outputs(inputs, [&args.output, &Checkpoints::path_beside(&args.output)])?;
     check_writable(&args.output)?;
     let options = grid_options(&args.fit)?;
     let checkpoints = Checkpoints::beside(&args.output, &args.checkpoints);

@@ -11,13 +11,13 @@ use countgrid_estimators::{
     BagTotals, FeatureRows, FeatureTable, FittedHarmonium, HarmoniumData, HarmoniumKind, HarmoniumMethod,
     HarmoniumTraining, Stored, TraceRecord,
 };
-use countgrid_io::{check_writable, save, write_atomically};
+use countgrid_io::{check_outputs, check_writable, save, write_atomically};
 use countgrid_map::group_digits;
 use serde_json::json;
 
 use crate::{
     args::{EmbedArgs, FeatureArgs, FitArgs, InfoArgs, Precision},
-    collection::{Input, scaling, word_options},
+    collection::{Input, named_inputs, scaling, word_options},
     failure::Failure,
     interrupt::Interrupt,
     placement::{documents, finish},
@@ -34,6 +34,10 @@ const FEW_DRAWS: usize = 400;
 /// `countgrid fit --model harmonium`, `rap` or `dual-wing`.
 pub(crate) fn fit(args: &FitArgs, kind: HarmoniumKind) -> Result<(), Failure> {
     let report = Report::new(args.reporting.quiet, args.reporting.json);
+    let mut inputs = named_inputs(Some(&args.path), &args.read, Some(&args.words));
+    inputs.extend(args.features.features_from.clone());
+    let checkpoint = Checkpoints::path_beside(&args.output);
+    check_outputs(inputs, [&args.output, &checkpoint].into_iter().chain(&args.tracing.trace))?;
     check_writable(&args.output)?;
     if let Some(trace) = &args.tracing.trace {
         check_writable(trace)?;

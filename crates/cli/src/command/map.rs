@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     args::{MapArgs, Precision},
-    collection::{Input, block_limits, sample, scaling, word_options},
+    collection::{Input, block_limits, named_inputs, sample, scaling, word_options},
     failure::{BUG, Failure},
     files::Files,
     interrupt::Interrupt,
@@ -27,7 +27,8 @@ pub(crate) fn run(args: &MapArgs) -> Result<(), Failure> {
         let window = args.fit.window.as_ref().map_or(&[][..], |window| &window.0);
         layers = GridMap::new(&grid.0, window).map_err(|error| page_failure(error, grid))?.planes().layers;
     }
-    let files = Files::in_folder(&args.output, args.model.emission_model().is_some(), layers)?;
+    let inputs = named_inputs(args.path.as_deref(), &args.read, Some(&args.words));
+    let files = Files::in_folder(&args.output, args.model.emission_model().is_some(), layers, &inputs)?;
     let interrupt = Interrupt::install()?;
     threads::run(args.fit.threads, || match (args.fit.precision, args.model.emission_model()) {
         (Precision::F32, Some(model)) => topographic::run::<f32>(args, model, &files, &report, &interrupt),

@@ -1,10 +1,15 @@
 //! `countgrid sweep`: a cross-validation for each of several options, and a picture of them.
 
-use std::{fs, io, ops::ControlFlow, path::Path, time::Instant};
+use std::{
+    fs, io,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use countgrid_estimators::Stored;
 use countgrid_evaluation::cross_validate;
-use countgrid_io::write_atomically;
+use countgrid_io::{check_outputs, write_atomically};
 use countgrid_map::pictures::{Curve, LineChart, Point};
 use serde_json::{Map, Value, json};
 
@@ -12,11 +17,15 @@ use super::crossval::labelled;
 use crate::{
     args::{EvaluationArgs, Precision, SweepArgs},
     candidates::{Choice, choices},
+    collection::named_inputs,
     failure::{BUG, Failure},
     interrupt::Interrupt,
     report::Report,
     threads,
 };
+
+/// What a sweep writes.
+const FILES: [&str; 4] = ["results.json", "results.csv", "accuracy.svg", "accuracy.png"];
 
 pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
     let (folder, args) = (args.output.as_path(), &args.evaluation);
@@ -26,6 +35,8 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
         return Err(Failure::new("a sweep compares accuracies, and --numeric has none", "take crossval"));
     }
     let choices = choices(args)?;
+    let inputs = named_inputs(Some(&args.path), &args.read, Some(&args.words));
+    check_outputs(inputs, FILES.map(|name| folder.join(name)))?;
     fs::create_dir_all(folder).map_err(|error| {
         Failure::new(format_args!("{}: {error}", folder.display()), "name another folder (--output)")
     })?;
@@ -47,7 +58,8 @@ fn sweep<T: Stored>(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let file = folder.join("results.json");
-    let data = labelled::<T>(args, &[], report)?;
+    let written = FILES.map(|name| folder.join(name));
+    let data = labelled::<T>(args, &written.each_ref().map(PathBuf::as_path), report)?;
     let before = known(&file, &protocol(args))?;
     let mut results: Vec<Row> = Vec::new();
     for (number, choice) in choices.iter().enumerate() {
@@ -101,7 +113,7 @@ fn sweep<T: Stored>(
         let _whole = interrupt.writing();
         write(folder, args, &results)?;
     }
-    for name in ["results.json", "results.csv", "accuracy.svg", "accuracy.png"] {
+    for name in FILES {
         let path = folder.join(name);
         if path.exists() {
             report.event("wrote", path.display(), json!({ "file": path.to_string_lossy() }));
