@@ -24,6 +24,8 @@
 //! * `lda` (default): latent Dirichlet allocation.
 //! * `scores` (default): free energy scores and gradients of models as features, similarities of rows as Gram matrices, and standardisation.
 //! * `classify` (default): neighbours, support vector machines, folds and metrics.
+//! * `ndarray`, `nalgebra`: their matrices and views as bags, without a copy, and tables of models as their matrices.
+//! * `sprs`: its sparse matrices as bags.
 //! * `rayon`: fitting and placing on all threads. No result depends on it.
 #![no_std]
 #![forbid(unsafe_code)]

@@ -22,6 +22,8 @@ pub enum BagsError {
     LastOffset { expected: usize, found: usize },
     /// A slice has another length.
     Length { table: &'static str, expected: usize, found: usize },
+    /// A sparse matrix that is stored by columns, where bags are its rows.
+    StoredByColumns,
     /// Dense rows of no counts, whose number nobody knows.
     NoFeatures,
     /// More features (or, to transpose, bags) than a `u32` can number.
@@ -51,6 +53,9 @@ impl fmt::Display for BagsError {
             }
             Self::Length { table, expected, found } => {
                 write!(f, "`{table}` has {found} elements, needs {expected}")
+            }
+            Self::StoredByColumns => {
+                f.write_str("the matrix is stored by columns, needs to be stored by rows")
             }
             Self::NoFeatures => f.write_str("dense rows need at least one feature"),
             Self::TooManyFeatures { features } => write!(f, "{features} features, at most 2^32 are possible"),

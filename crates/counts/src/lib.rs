@@ -21,9 +21,18 @@
 //! Where order matters, [`Sequences`] of [`Symbol`]s take the place of bags. One bag, or one sequence, is a datum of a model;
 //! it has a [`Length`].
 //!
-//! Features: `std` (implies `alloc`; no result depends on it), `alloc` (`CsrBuf`, `BagsWithColumns`,
-//! `SequencesBuf`), `fuzzing` (entry points
-//! for fuzz targets, no public interface).
+//! # Other libraries' matrices
+//!
+//! [`MatrixBags`] takes dense matrices of any layout: [`Strided`] slices, two-dimensional arrays of ndarray, matrices of
+//! nalgebra, or whatever implements [`CountMatrix`]. `SprsBags` takes sparse matrices of sprs. Nothing is copied.
+//!
+//! # Features
+//!
+//! * `std` (default): implies `alloc`; no result depends on it.
+//! * `alloc`: `CsrBuf`, `BagsWithColumns`, `SequencesBuf`.
+//! * `ndarray`, `nalgebra`: their matrices and views are a [`CountMatrix`].
+//! * `sprs`: `SprsBags`, and [`Csr`] of a matrix whose indices are `u32` (by [`TryFrom`]).
+//! * `fuzzing`: entry points for fuzz targets, no public interface.
 //!
 //! On a Cortex-M4F: code and stack of the main operations are in `docs/microcontroller.md` of the repository.
 #![no_std]
@@ -43,13 +52,22 @@ mod event;
 #[doc(hidden)]
 pub mod fuzzing;
 mod length;
+mod matrix;
+#[cfg(feature = "nalgebra")]
+mod matrix_nalgebra;
+#[cfg(feature = "ndarray")]
+mod matrix_ndarray;
 mod sequences;
 #[cfg(feature = "alloc")]
 mod sequences_buf;
 mod sparse;
+#[cfg(feature = "sprs")]
+mod sparse_sprs;
 #[cfg(feature = "alloc")]
 mod with_columns;
 
+#[cfg(feature = "sprs")]
+pub use crate::sparse_sprs::{SprsBags, SprsEntries};
 pub use crate::{
     bags::Bags,
     count::Count,
@@ -57,6 +75,7 @@ pub use crate::{
     error::BagsError,
     event::{Bernoulli, Estimate, Event, EventError, Gaussian, Line, Linear, Multinomial, Poisson, Zip},
     length::Length,
+    matrix::{CountMatrix, MatrixBags, MatrixEntries, Strided},
     sequences::{Sequence, Sequences, SequencesError, Symbol},
     sparse::{Bag, Csr, SparseEntries},
 };

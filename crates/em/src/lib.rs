@@ -52,6 +52,8 @@
 //!
 //! * `std` (default): implies `alloc`, and is passed on to the crates below.
 //! * `alloc`: the reduction over blocks, which owns tables. Nothing else allocates.
+//! * `ndarray`, `nalgebra`: tables as matrices of these libraries, without a copy (`TablesNdarray`,
+//!   `TablesNalgebra`).
 //! * `rayon`: [`parallel`] uses all threads of the pool that it is called in, and there is
 //!   `expectation_of_blocks_in_parallel`. No result depends on it.
 //!
@@ -81,9 +83,17 @@ mod reduction;
 mod restarts;
 mod stepwise;
 mod tables;
+#[cfg(feature = "nalgebra")]
+mod tables_nalgebra;
+#[cfg(feature = "ndarray")]
+mod tables_ndarray;
 
 #[cfg(feature = "rayon")]
 pub use crate::parallel_blocks::expectation_of_blocks_in_parallel;
+#[cfg(feature = "nalgebra")]
+pub use crate::tables_nalgebra::{TableView, TableViewMut, TablesNalgebra, TablesNalgebraMut};
+#[cfg(feature = "ndarray")]
+pub use crate::tables_ndarray::{TablesNdarray, TablesNdarrayMut};
 #[cfg(feature = "alloc")]
 pub use crate::{
     blocks::{BlockError, BlockExpectation, BlockStatistics, expectation_by_blocks},
