@@ -49,3 +49,4 @@ pub use countgrid_prefix as prefix;
 #[cfg(feature = "scores")]
 pub use countgrid_scores as scores;
 pub use countgrid_torus as torus;
+pub use countgrid_torus::constant;

@@ -103,6 +103,20 @@ impl fmt::Display for GridError {
 
 impl core::error::Error for GridError {}
 
+impl GridError {
+    /// The reason of a shape that was refused, for [`constant!`](crate::constant).
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn constant_reason(&self) -> &'static str {
+        match self {
+            Self::Shape(error) => error.constant_reason(),
+            Self::NoFeatures => "a grid needs at least one feature",
+            Self::TooLarge { .. } => "cells times features are more than can be addressed",
+            _ => "this is no shape",
+        }
+    }
+}
+
 impl From<ShapeError> for GridError {
     fn from(error: ShapeError) -> Self {
         Self::Shape(error)

@@ -35,20 +35,10 @@ use crate::{
 ///
 /// ```
 /// use countgrid_counts::Bag;
-/// use countgrid_grid::{Grid, LogHistograms, Shape};
-/// use countgrid_torus::{Torus, Windows};
+/// use countgrid_grid::{Grid, LogHistograms, Shape, constant};
 ///
 /// // Four cells in a circle, windows of two, three features; the tables are plain arrays.
-/// const SHAPE: Shape<1> = match Torus::new([4]) {
-///     Ok(torus) => match Windows::new(torus, [2]) {
-///         Ok(windows) => match Shape::new(windows, 3) {
-///             Ok(shape) => shape,
-///             Err(_) => panic!(),
-///         },
-///         Err(_) => panic!(),
-///     },
-///     Err(_) => panic!(),
-/// };
+/// const SHAPE: Shape<1> = constant!(Shape::from_sides([4], [2], 3));
 /// let pi = [0.8f32, 0.1, 0.1, 0.1, 0.1, 0.8, 0.1, 0.1, 0.1, 0.1, 0.8, 0.8, 0.25, 0.25, 0.25, 0.25];
 /// let grid = Grid::new(SHAPE, pi)?;
 /// let mut scratch = [0.0; SHAPE.scratch_len::<f32>(1)];

@@ -109,3 +109,4 @@ pub use crate::{
     statistics::Statistics,
     terms::{Grouping, Sources, Terms},
 };
+pub use countgrid_torus::constant;

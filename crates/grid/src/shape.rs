@@ -42,10 +42,9 @@ impl<const D: usize> Shape<D> {
     /// The shape of a grid with these extents and windows with these sides, such as an exported model states them.
     ///
     /// ```
-    /// use countgrid_grid::{GridError, Shape};
-    /// const SHAPE: Result<Shape<2>, GridError> = Shape::from_sides([16, 16], [4, 4], 500);
-    /// assert_eq!(SHAPE?.cells(), 256);
-    /// # Ok::<(), GridError>(())
+    /// use countgrid_grid::{Shape, constant};
+    /// const SHAPE: Shape<2> = constant!(Shape::from_sides([16, 16], [4, 4], 500));
+    /// assert_eq!(SHAPE.cells(), 256);
     /// ```
     ///
     /// # Errors
@@ -55,11 +54,8 @@ impl<const D: usize> Shape<D> {
         sides: [usize; D],
         features: usize,
     ) -> Result<Self, GridError> {
-        match Torus::new(extents) {
-            Ok(torus) => match Windows::new(torus, sides) {
-                Ok(windows) => Self::new(windows, features),
-                Err(error) => Err(GridError::Shape(error)),
-            },
+        match Windows::from_sides(extents, sides) {
+            Ok(windows) => Self::new(windows, features),
             Err(error) => Err(GridError::Shape(error)),
         }
     }

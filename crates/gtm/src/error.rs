@@ -85,6 +85,22 @@ impl fmt::Display for GtmError {
 
 impl core::error::Error for GtmError {}
 
+impl GtmError {
+    /// The reason of a shape that was refused, for [`constant!`](crate::constant).
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn constant_reason(&self) -> &'static str {
+        match self {
+            Self::Empty { .. } => "a size is 0, and needs to be at least 1",
+            Self::TooLarge { .. } => "the tables are more than can be addressed",
+            Self::EmissionModel { .. } => {
+                "covariates, and the emission model is not zero-inflated by document"
+            }
+            _ => "this is no shape",
+        }
+    }
+}
+
 /// Checks a slice that is meant to have one length.
 pub(crate) const fn same_length(table: &'static str, expected: usize, found: usize) -> Result<(), GtmError> {
     if expected == found { Ok(()) } else { Err(GtmError::Length { table, expected, found }) }

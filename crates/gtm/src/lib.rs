@@ -85,3 +85,4 @@ pub use crate::{
     shape::{EmissionModel, Inflation, Shape, Space},
     statistics::Statistics,
 };
+pub use countgrid_torus::constant;

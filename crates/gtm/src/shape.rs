@@ -71,9 +71,11 @@ pub enum Space {
 /// features; and the emission model of its counts.
 ///
 /// ```
-/// use countgrid_gtm::{EmissionModel, Inflation, Shape};
+/// use countgrid_gtm::{EmissionModel, Inflation, Shape, constant};
 /// let shape = Shape::new(EmissionModel::Zip(Inflation::Document), 18 * 15, 2, 26, 329)?;
 /// assert_eq!(shape.points(), 270);
+/// const IN_FLASH: Shape = constant!(Shape::new(EmissionModel::Poisson, 25, 2, 10, 329));
+/// assert_eq!(IN_FLASH.points(), 25);
 /// # Ok::<(), countgrid_gtm::GtmError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -105,6 +105,19 @@ impl fmt::Display for HarmoniumError {
 
 impl core::error::Error for HarmoniumError {}
 
+impl HarmoniumError {
+    /// The reason of a shape that was refused, for [`constant!`](crate::constant).
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn constant_reason(&self) -> &'static str {
+        match self {
+            Self::Empty { .. } => "no words, no topics, or a dual wing without features",
+            Self::TooLarge { .. } => "the tables are more than can be addressed",
+            _ => "this is no shape",
+        }
+    }
+}
+
 /// Checks a slice that is meant to have one length.
 pub(crate) fn same_length(table: &'static str, expected: usize, found: usize) -> Result<(), HarmoniumError> {
     if expected == found { Ok(()) } else { Err(HarmoniumError::Length { table, expected, found }) }

@@ -111,6 +111,7 @@ pub use crate::{
     shape::{Shape, Wings},
     terms::{Document, Grouping, Terms},
 };
+pub use countgrid_torus::constant;
 
 /// Zeros in memory that is allocated.
 #[cfg(feature = "alloc")]

@@ -16,11 +16,8 @@ pub enum Wings {
 /// Numbers of words `M`, topics `J` and features `C`, and the distributions of the wings.
 ///
 /// ```
-/// use countgrid_harmonium::Shape;
-/// const SHAPE: Shape = match Shape::words(500, 8) {
-///     Ok(shape) => shape,
-///     Err(_) => panic!("it has words and topics"),
-/// };
+/// use countgrid_harmonium::{Shape, constant};
+/// const SHAPE: Shape = constant!(Shape::words(500, 8));
 /// static TABLES: [f32; SHAPE.model_len()] = [0.0; 500 + 500 * 8 + 500];
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -56,6 +56,20 @@ impl fmt::Display for HmmError {
 
 impl core::error::Error for HmmError {}
 
+impl HmmError {
+    /// The reason of a shape that was refused, for [`constant!`](crate::constant).
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn constant_reason(&self) -> &'static str {
+        match self {
+            Self::NoStates => "a hidden Markov model needs at least one state",
+            Self::NoSymbols => "an alphabet needs at least one symbol",
+            Self::TooLarge => "the tables are more than can be addressed",
+            _ => "this is no shape",
+        }
+    }
+}
+
 /// Checks a slice that is meant to have one length.
 pub(crate) fn same_length(table: &'static str, expected: usize, found: usize) -> Result<(), HmmError> {
     if expected == found { Ok(()) } else { Err(HmmError::Length { table, expected, found }) }

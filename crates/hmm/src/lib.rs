@@ -83,3 +83,4 @@ pub use crate::{
     shape::Shape,
     terms::{Grouping, Posterior, Terms},
 };
+pub use countgrid_torus::constant;

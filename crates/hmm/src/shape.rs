@@ -6,11 +6,8 @@ use crate::{HmmError, estep::RESULTS, recursions::BLOCK};
 /// Numbers of hidden states `S` and of symbols `V`.
 ///
 /// ```
-/// use countgrid_hmm::Shape;
-/// const SHAPE: Shape = match Shape::new(4, 20) {
-///     Ok(shape) => shape,
-///     Err(_) => panic!(),
-/// };
+/// use countgrid_hmm::{Shape, constant};
+/// const SHAPE: Shape = constant!(Shape::new(4, 20));
 /// static TABLES: [f32; SHAPE.hmm_len()] = [0.0; 4 + 16 + 80];
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -84,6 +84,20 @@ impl fmt::Display for LdaError {
 
 impl core::error::Error for LdaError {}
 
+impl LdaError {
+    /// The reason of a shape that was refused, for [`constant!`](crate::constant).
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn constant_reason(&self) -> &'static str {
+        match self {
+            Self::NoTopics => "a model needs at least one topic",
+            Self::NoFeatures => "a model needs at least one feature",
+            Self::TooLarge { .. } => "topics times features are more than can be addressed",
+            _ => "this is no shape",
+        }
+    }
+}
+
 /// Checks a slice that is meant to have one length.
 pub(crate) fn same_length(table: &'static str, expected: usize, found: usize) -> Result<(), LdaError> {
     if expected == found { Ok(()) } else { Err(LdaError::Length { table, expected, found }) }

@@ -86,3 +86,4 @@ pub use crate::{
     statistics::Statistics,
     terms::{Grouping, Terms},
 };
+pub use countgrid_torus::constant;

@@ -14,10 +14,9 @@ impl Shape {
     /// A shape.
     ///
     /// ```
-    /// use countgrid_lda::{LdaError, Shape};
-    /// const SHAPE: Result<Shape, LdaError> = Shape::new(64, 5000);
-    /// assert_eq!(SHAPE?.model_len(), 64 * 5001);
-    /// # Ok::<(), LdaError>(())
+    /// use countgrid_lda::{Shape, constant};
+    /// const SHAPE: Shape = constant!(Shape::new(64, 5000));
+    /// assert_eq!(SHAPE.model_len(), 64 * 5001);
     /// ```
     ///
     /// # Errors

@@ -37,3 +37,19 @@ impl fmt::Display for ShapeError {
 }
 
 impl core::error::Error for ShapeError {}
+
+impl ShapeError {
+    /// The reason without its numbers, which a compiler cannot format; for [`constant!`](crate::constant).
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn constant_reason(&self) -> &'static str {
+        match self {
+            Self::EmptyAxis { .. } => "an axis has no cells",
+            Self::EmptyWindow { .. } => "the window has side 0 along an axis",
+            Self::WindowTooLarge { .. } => "a window is longer than its axis",
+            Self::TooManyCells => "more cells than can be addressed",
+            Self::Axes { .. } => "no axis, or more than there can be",
+            Self::Length { .. } => "a slice of another length than its table",
+        }
+    }
+}

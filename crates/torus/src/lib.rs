@@ -19,14 +19,11 @@
 //! # Ok::<(), countgrid_torus::ShapeError>(())
 //! ```
 //!
-//! Everything is a `const fn` unless it iterates or takes a square root, so shapes can be constants:
+//! Everything is a `const fn` unless it iterates or takes a square root, so shapes can be constants ([`constant!`]):
 //!
 //! ```
-//! use countgrid_torus::Torus;
-//! const MAP: Torus<2> = match Torus::new([16, 16]) {
-//!     Ok(torus) => torus,
-//!     Err(_) => panic!("extents are not zero"),
-//! };
+//! use countgrid_torus::{Torus, constant};
+//! const MAP: Torus<2> = constant!(Torus::new([16, 16]));
 //! static TABLE: [f32; MAP.cells()] = [0.0; MAP.cells()];
 //! # assert_eq!(TABLE.len(), 256);
 //! ```
@@ -35,6 +32,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod constant;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]

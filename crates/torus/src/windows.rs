@@ -41,6 +41,25 @@ impl<const D: usize> Windows<D> {
         Ok(Self { torus, sides })
     }
 
+    /// Windows of `sides[d]` cells along axis `d` of a torus of `extents[d]` cells.
+    ///
+    /// ```
+    /// use countgrid_torus::{ShapeError, Windows};
+    /// assert_eq!(Windows::from_sides([5, 4], [2, 2])?.torus().cells(), 20);
+    /// let refused = Windows::from_sides([5, 4], [2, 6]);
+    /// assert_eq!(refused, Err(ShapeError::WindowTooLarge { axis: 1, side: 6, extent: 4 }));
+    /// # Ok::<(), ShapeError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Torus::new`] and [`Windows::new`].
+    pub const fn from_sides(extents: [usize; D], sides: [usize; D]) -> Result<Self, ShapeError> {
+        match Torus::new(extents) {
+            Ok(torus) => Self::new(torus, sides),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Windows of at most `D` axes, from sizes that are known when the program runs. Axes that are not given come
     /// first and have one cell: no sum over a window, and no order of cells, is another because of them.
     ///

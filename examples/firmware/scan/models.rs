@@ -7,6 +7,7 @@ use countgrid_gtm::{EmissionModel, Emissions, Inflation};
 use countgrid_harmonium::Harmonium;
 use countgrid_hmm::{Grouping, Hmm, Posterior, Terms};
 use countgrid_lda::{Inference, Lda};
+use countgrid_torus::constant;
 
 pub const WORDS: usize = 500;
 pub const TOPICS: usize = 8;
@@ -16,18 +17,11 @@ pub const SYMBOLS: usize = 4;
 /// Terms of a free energy by state and by pair of states.
 pub const TERMS: usize = 3 * STATES + 2 * STATES * STATES;
 
-macro_rules! shape {
-    ($name:ident: $type:ty = $shape:expr) => {
-        pub const $name: $type = match $shape {
-            Ok(shape) => shape,
-            Err(_) => panic!("small enough"), // while this is compiled
-        };
-    };
-}
-shape!(PATHS: countgrid_hmm::Shape = countgrid_hmm::Shape::new(STATES, SYMBOLS));
-shape!(MIXED: countgrid_lda::Shape = countgrid_lda::Shape::new(TOPICS, WORDS));
-shape!(PLANE: countgrid_gtm::Shape = countgrid_gtm::Shape::new(EmissionModel::Zip(Inflation::Document), POINTS, 2, 10, WORDS));
-shape!(WINGS: countgrid_harmonium::Shape = countgrid_harmonium::Shape::words(WORDS, TOPICS));
+pub const PATHS: countgrid_hmm::Shape = constant!(countgrid_hmm::Shape::new(STATES, SYMBOLS));
+pub const MIXED: countgrid_lda::Shape = constant!(countgrid_lda::Shape::new(TOPICS, WORDS));
+pub const PLANE: countgrid_gtm::Shape =
+    constant!(countgrid_gtm::Shape::new(EmissionModel::Zip(Inflation::Document), POINTS, 2, 10, WORDS));
+pub const WINGS: countgrid_harmonium::Shape = constant!(countgrid_harmonium::Shape::words(WORDS, TOPICS));
 
 #[inline(never)]
 pub fn hmm_posterior(table: &[f32], x: &[u8], gamma: &mut [f32], scratch: &mut [f32]) -> Option<f64> {

@@ -3,7 +3,8 @@
 use countgrid_counts::Bag;
 use countgrid_em::{Fit, Learn, Tables, TablesMutExt};
 use countgrid_gtm::{
-    Basis, EmissionModel, Emissions, Gtm, Inflation, Learner, Options, Priors, Shape, Statistics, grid_points,
+    Basis, EmissionModel, Emissions, Gtm, Inflation, Learner, Options, Priors, Shape, Statistics, constant,
+    grid_points,
 };
 
 use crate::{
@@ -16,10 +17,7 @@ const SIDE: usize = 5;
 const POINTS: usize = SIDE * SIDE;
 const CENTRES: usize = 9;
 const SHAPE: Shape =
-    match Shape::new(EmissionModel::Zip(Inflation::Document), POINTS, 2, CENTRES + 1, FEATURES) {
-        Ok(shape) => shape,
-        Err(_) => panic!("small enough"), // while this is compiled
-    };
+    constant!(Shape::new(EmissionModel::Zip(Inflation::Document), POINTS, 2, CENTRES + 1, FEATURES));
 const ITERATIONS: usize = 10;
 
 /// Fits the map and prints where documents are.

@@ -1,14 +1,11 @@
 //! Documents on the exported grid.
 
 use countgrid_counts::Bag;
-use countgrid_grid::{Blob, Labels, LogHistograms, Shape};
+use countgrid_grid::{Blob, Labels, LogHistograms, Shape, constant};
 
 use crate::{error::Error, model, say};
 
-const SHAPE: Shape<2> = match Shape::from_sides(model::EXTENTS, model::WINDOW, model::FEATURES) {
-    Ok(shape) => shape,
-    Err(_) => panic!("the exported shape"), // while this is compiled
-};
+const SHAPE: Shape<2> = constant!(Shape::from_sides(model::EXTENTS, model::WINDOW, model::FEATURES));
 
 /// Words of some documents with their counts. A device would have ids; here a search finds them.
 const DOCUMENTS: [&[(&str, u16)]; 4] = [

@@ -1,16 +1,13 @@
 //! A hidden Markov model in flash: where a strand of DNA changes from one composition to another.
 
 use countgrid_counts::Sequence;
-use countgrid_hmm::{Grouping, Hmm, Posterior, Shape, Terms};
+use countgrid_hmm::{Grouping, Hmm, Posterior, Shape, Terms, constant};
 use countgrid_scores::nfess;
 
 use crate::{error::Error, say};
 
 const STATES: usize = 2;
-const SHAPE: Shape = match Shape::new(STATES, 4) {
-    Ok(shape) => shape,
-    Err(_) => panic!("small enough"), // while this is compiled
-};
+const SHAPE: Shape = constant!(Shape::new(STATES, 4));
 /// `start`, `trans` `[from][to]`, `emit` `[symbol][state]`; symbols are A, C, G, T, and state 1 is rich in G and C.
 static TABLES: [f32; SHAPE.hmm_len()] = [
     0.5, 0.5, //

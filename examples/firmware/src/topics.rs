@@ -2,7 +2,7 @@
 
 use countgrid_counts::Bag;
 use countgrid_em::TablesMutExt;
-use countgrid_harmonium::{Draws, Gradient, Harmonium, Rates, Shape};
+use countgrid_harmonium::{Draws, Gradient, Harmonium, Rates, Shape, constant};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 use crate::{
@@ -12,10 +12,7 @@ use crate::{
 };
 
 const TOPICS: usize = 2;
-const SHAPE: Shape = match Shape::words(FEATURES, TOPICS) {
-    Ok(shape) => shape,
-    Err(_) => panic!("small enough"), // while this is compiled
-};
+const SHAPE: Shape = constant!(Shape::words(FEATURES, TOPICS));
 const STEPS: usize = 40;
 /// The most tokens of a word in a document: word counts are binomial.
 const SIZE: u32 = 5;

@@ -40,12 +40,9 @@ use crate::{
 ///
 /// ```
 /// use countgrid_counts::Bag;
-/// use countgrid_grid::{Grid, LogHistograms, QuantisedHistograms, Shape};
+/// use countgrid_grid::{Grid, LogHistograms, QuantisedHistograms, Shape, constant};
 ///
-/// const SHAPE: Shape<1> = match Shape::from_sides([4], [2], 3) {
-///     Ok(shape) => shape,
-///     Err(_) => panic!(),
-/// };
+/// const SHAPE: Shape<1> = constant!(Shape::from_sides([4], [2], 3));
 /// let pi = [0.8f32, 0.1, 0.1, 0.1, 0.1, 0.8, 0.1, 0.1, 0.1, 0.1, 0.8, 0.8, 0.25, 0.25, 0.25, 0.25];
 /// let grid = Grid::new(SHAPE, pi)?;
 /// let mut scratch = [0.0; SHAPE.scratch_len::<f32>(1)];

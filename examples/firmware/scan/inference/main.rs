@@ -11,17 +11,14 @@ mod models;
 use core::hint::black_box;
 
 use countgrid_counts::{Bag, Bags};
-use countgrid_grid::{Blob, BlobError, Code, LogHistograms, QuantisedHistograms, Shape};
+use countgrid_grid::{Blob, BlobError, Code, LogHistograms, QuantisedHistograms, Shape, constant};
 
 #[allow(dead_code, reason = "words are not asked for")]
 mod model {
     include!("../../model/model.rs");
 }
 
-const SHAPE: Shape<2> = match Shape::from_sides(model::EXTENTS, model::WINDOW, model::FEATURES) {
-    Ok(shape) => shape,
-    Err(_) => panic!("the exported shape"), // while this is compiled
-};
+const SHAPE: Shape<2> = constant!(Shape::from_sides(model::EXTENTS, model::WINDOW, model::FEATURES));
 const CELLS: usize = SHAPE.cells();
 static BLOB: &[u8] = include_bytes!("../../model/model.bin");
 static CODES: [u8; SHAPE.quantised_len::<u16>()] = [0; SHAPE.quantised_len::<u16>()];

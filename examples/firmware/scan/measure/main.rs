@@ -19,13 +19,10 @@ use countgrid_grid::{
     Statistics, Terms,
 };
 use countgrid_scores::{ScoreError, Similarity};
-use countgrid_torus::Torus;
+use countgrid_torus::{Torus, constant};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
-const SHAPE: Shape<2> = match Shape::from_sides([16, 16], [4, 4], 500) {
-    Ok(shape) => shape,
-    Err(_) => panic!("small enough"), // while this is compiled
-};
+const SHAPE: Shape<2> = constant!(Shape::from_sides([16, 16], [4, 4], 500));
 const CELLS: usize = SHAPE.cells();
 type Sums<'a> = Statistics<f32, &'a mut [f32], 2>;
 type Model<'a> = Learner<f32, &'a mut [f32], 2>;
