@@ -1,4 +1,5 @@
 use countgrid_counts::CsrBuf;
+use countgrid_math::index_below;
 use countgrid_torus::Windows;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -95,9 +96,9 @@ impl Discrete {
     }
 }
 
-/// Uniform in `0..n`, up to a bias of `n / 2⁶⁴`.
+/// Uniform in `0..n`.
 fn below(rng: &mut ChaCha8Rng, n: usize) -> usize {
-    ((u128::from(rng.next_u64()) * n as u128) >> 64) as usize
+    index_below(rng.next_u64(), n)
 }
 
 /// Uniform in `[0, 1)`.

@@ -1,6 +1,7 @@
 use countgrid_corpus::{Blocks, CorpusError};
 use countgrid_counts::{Bags, CsrBuf};
 use countgrid_harmonium::{Draws, Noise};
+use countgrid_math::shuffle;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 use super::{FeatureError, FeatureValues, HarmoniumKind, HarmoniumPlan, Standardizer};
@@ -65,10 +66,10 @@ impl<T: Stored> HarmoniumData<T> {
     pub(super) fn batches(&self, size: usize, seed: u64) -> Result<Vec<Self>, EstimatorError> {
         let mut order: Vec<usize> = (0..self.bags.len()).collect();
         let mut draws = Draws::new(ChaCha8Rng::seed_from_u64(seed));
-        for last in (1..order.len()).rev() {
+        shuffle(&mut order, |n| {
             let u: f64 = draws.uniform();
-            order.swap(last, (u * (last + 1) as f64) as usize);
-        }
+            (u * n as f64) as usize
+        });
         let columns = self.columns();
         let batch = |documents: &[usize]| {
             let mut bags = CsrBuf::new(Bags::features(&self.bags)).map_err(CorpusError::from)?;

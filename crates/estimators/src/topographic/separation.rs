@@ -1,6 +1,7 @@
 use countgrid_classify::{leave_one_out, silhouette};
 use countgrid_corpus::LabelColumn;
 use countgrid_gtm::Space;
+use countgrid_math::{index_below, shuffle};
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},
@@ -86,10 +87,7 @@ impl Separation {
         }
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(STREAM);
-        for last in (1..labelled.len()).rev() {
-            let below = last as u128 + 1;
-            labelled.swap(last, ((u128::from(rng.next_u64()) * below) >> 64) as usize);
-        }
+        shuffle(&mut labelled, |n| index_below(rng.next_u64(), n));
         let circle = |x: f64| {
             let angle = core::f64::consts::PI * x;
             [libm::cos(angle), libm::sin(angle)]
