@@ -89,6 +89,7 @@ impl From<CorpusError> for Failure {
                 "lower --min-count, raise --max-share (1 keeps words that all documents have) or --max-words, or \
                  take --stop-words none"
             }
+            CorpusError::NoDocComments { .. } => "name a folder or a file to read",
             CorpusError::InputIsOutput { .. } => "name another file to write (--output)",
             _ => BUG,
         };

@@ -52,6 +52,13 @@ pub enum CorpusError {
         /// Number of words.
         words: usize,
     },
+    /// Nothing to take as a sample of doc comments: no crate that Cargo has unpacked, or none with comments long enough.
+    NoDocComments {
+        /// Where Cargo unpacks crates.
+        folder: PathBuf,
+        /// Crates that are there.
+        crates: usize,
+    },
     /// The input is one of the files that were to be left out because the program writes them.
     InputIsOutput {
         /// The file.
@@ -81,6 +88,16 @@ impl fmt::Display for CorpusError {
             }
             Self::Vocabulary { features, words } => {
                 write!(f, "{words} words for {features} features, as many are needed")
+            }
+            Self::NoDocComments { folder, crates: 0 } => {
+                write!(f, "{}: no crates that Cargo has unpacked", folder.display())
+            }
+            Self::NoDocComments { folder, .. } => {
+                write!(
+                    f,
+                    "{}: no doc comment of 20 words in the crates that Cargo has unpacked",
+                    folder.display()
+                )
             }
             Self::InputIsOutput { path } => {
                 write!(f, "{}: is the input, and would be overwritten", path.display())

@@ -37,9 +37,13 @@
 //! # Features
 //! `files` (default): `Corpus::read`, `Corpus::count` and `SequenceCorpus`; temporary files, and a thread that reads ahead in
 //! them. Without it, as in a browser, blocks stay in memory.
+//! `cargo-docs`: `cargo_docs` and `Corpus::read_cargo_docs`, a sample of documents that needs no path: the doc comments of the
+//! crates that Cargo has unpacked on the machine.
 #![forbid(unsafe_code)]
 
 mod blocks;
+#[cfg(feature = "cargo-docs")]
+mod cargo_docs;
 mod columns;
 mod corpus;
 mod count;
@@ -57,6 +61,8 @@ mod sample;
 mod scaling;
 mod select;
 
+#[cfg(feature = "cargo-docs")]
+pub use crate::cargo_docs::{cargo_docs, cargo_docs_in};
 #[cfg(feature = "files")]
 pub use crate::read::SequenceCorpus;
 pub use crate::{

@@ -4,8 +4,7 @@ use std::{fs, path::Path};
 
 use countgrid_counts::{Sequences, SequencesBuf};
 use countgrid_io::{
-    Alphabet, Item, Limits, ReadOptions, SequenceOptions, SequenceSet, Summary, cargo_docs, read_sequences,
-    visit,
+    Alphabet, Item, Limits, ReadOptions, SequenceOptions, SequenceSet, Summary, read_sequences, visit,
 };
 use countgrid_math::Real;
 use countgrid_text::{TextOptions, Tokenizer};
@@ -16,6 +15,7 @@ use crate::{
 };
 
 /// How many doc comments of those that Cargo has unpacked are read at most.
+#[cfg(feature = "cargo-docs")]
 const CARGO_DOCS: usize = 6_000;
 
 impl<T: Real + Storable> Corpus<T> {
@@ -43,12 +43,13 @@ impl<T: Real + Storable> Corpus<T> {
         selector.finish::<T>()?.read_from(file_name(&summary.path), summary)?.require_words_of_source()
     }
 
-    /// Reads the doc comments of the crates that Cargo has unpacked (see [`countgrid_io::cargo_docs`]), 6,000 at most.
+    /// Reads the doc comments of the crates that Cargo has unpacked (see [`cargo_docs`](crate::cargo_docs)), 6,000 at most.
     ///
     /// # Errors
-    /// As [`Corpus::read`].
+    /// As [`Corpus::read`]; [`CorpusError::NoDocComments`].
+    #[cfg(feature = "cargo-docs")]
     pub fn read_cargo_docs(options: &CorpusOptions) -> Result<Self, CorpusError> {
-        let (documents, summary) = cargo_docs(CARGO_DOCS)?;
+        let (documents, summary) = crate::cargo_docs(CARGO_DOCS)?;
         let mut selector = Selector::new(options)?;
         documents.into_iter().try_for_each(|document| selector.item(Item::Document(document)))?;
         let name = "Cargo's doc comments".to_owned();

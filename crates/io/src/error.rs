@@ -71,8 +71,6 @@ pub enum Problem {
     Spool(io::Error),
     /// The file has no bytes, or blank lines only.
     Empty,
-    /// No crate that Cargo has unpacked.
-    NoCrates,
     /// A format for folders was asked for, and this is none.
     NotAFolder,
     /// A folder without texts, or a table with nothing after its header.
@@ -151,7 +149,6 @@ impl fmt::Display for Problem {
                 write!(f, "entries cannot be put in order in {}: {error}", std::env::temp_dir().display())
             }
             Self::Empty => f.write_str("empty, there is nothing to read"),
-            Self::NoCrates => f.write_str("no crates that Cargo has unpacked"),
             Self::NotAFolder => f.write_str("not a folder"),
             Self::NoDocuments { skipped: 0 } => f.write_str("no documents"),
             Self::NoDocuments { skipped } => {
@@ -254,7 +251,6 @@ impl Problem {
             Self::Unreadable(_) => f.write_str("check that it is a readable file or folder"),
             Self::Spool(_) => f.write_str("make room there, or set TMPDIR to a folder on another disk"),
             Self::Empty => f.write_str("check how the file was made, or name another"),
-            Self::NoCrates => f.write_str("name a folder or a file to read"),
             Self::NotAFolder => f.write_str("name a folder, or the format that the file has"),
             Self::NoDocuments { .. } => {
                 f.write_str("name a folder with text files, or a CSV, TSV or JSONL file with a text column")

@@ -61,7 +61,7 @@ impl Listing {
             [] => Ok(None),
             [table] => Ok(Some(table)),
             several => {
-                let names = several.iter().map(|path| id(path, folder)).collect();
+                let names = several.iter().map(|path| id_in_folder(path, folder)).collect();
                 Err(ReadError::new(folder, None, Problem::SeveralTables { names }))
             }
         }
@@ -103,7 +103,7 @@ pub(crate) fn each<E: From<ReadError>>(
             continue;
         }
         visit(Document {
-            id: id(&path, folder),
+            id: id_in_folder(&path, folder),
             title: title(&text, &path),
             label: None,
             text,
@@ -118,8 +118,13 @@ pub(crate) fn each<E: From<ReadError>>(
     Ok((labels(&read, folder), skipped))
 }
 
-/// The path inside the folder, with `/` on every system.
-pub(crate) fn id(path: &Path, folder: &Path) -> String {
+/// What the file of a folder is called: its path inside the folder, with `/` on every system.
+///
+/// ```
+/// use std::path::Path;
+/// assert_eq!(countgrid_io::id_in_folder(Path::new("news/autos/7.txt"), Path::new("news")), "autos/7.txt");
+/// ```
+pub fn id_in_folder(path: &Path, folder: &Path) -> String {
     let inside = path.strip_prefix(folder).unwrap_or(path);
     inside.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }

@@ -2,8 +2,7 @@
 //!
 //! - [`read`] takes a path and finds out what it holds: a folder of text files, CSV, TSV, JSON lines, or UCI
 //!   docword counts, any of them compressed by gzip. [`read_table`], [`read_json_lines`] and [`read_docword`] take
-//!   any [`BufRead`](std::io::BufRead). [`cargo_docs`] needs no path: it reads the comments of the crates that
-//!   Cargo has unpacked.
+//!   any [`BufRead`](std::io::BufRead).
 //! - [`visit`] hands over one document or bag after the other; a [`BlockFile`] keeps bags that are too many for the
 //!   memory.
 //! - [`read_sequences`] reads sequences of symbols: FASTA, a column of a table, or lines.
@@ -28,7 +27,7 @@
 //!
 //! # Features
 //! `files` (default): folders, temporary files (for docword files and blocks that are too large for the memory) and files
-//! that are written as a whole. Without it there are neither [`save`] nor `cargo_docs`, and of paths only files are read.
+//! that are written as a whole. Without it there is no [`save`], and of paths only files are read.
 //! `fuzzing`: the bodies of the fuzz targets. No part of the interface.
 #![forbid(unsafe_code)]
 
@@ -37,11 +36,7 @@ mod alphabet;
 mod atomic;
 mod block_error;
 mod blocks;
-#[cfg(feature = "files")]
-mod cargo_docs;
 mod columns;
-#[cfg(feature = "files")]
-mod doc_comments;
 mod document;
 mod docword;
 mod error;
@@ -71,12 +66,12 @@ pub use crate::alphabet::{Alphabet, AlphabetError};
 pub use crate::atomic::{check_writable, write_atomically};
 pub use crate::block_error::{BlockError, BlockProblem};
 pub use crate::blocks::{BLOCK_BAGS, BLOCK_ENTRIES, BlockFile, BlockWriter, Scalar};
-#[cfg(feature = "files")]
-pub use crate::cargo_docs::{cargo_docs, cargo_docs_in};
 pub use crate::columns::Columns;
 pub use crate::document::{Document, truncate_text};
 pub use crate::docword::{Counts, read_docword};
 pub use crate::error::{Problem, ReadError};
+#[cfg(feature = "files")]
+pub use crate::folder::id_in_folder;
 pub use crate::format::{Format, Table};
 pub use crate::item::Item;
 pub use crate::jsonl::read_json_lines;

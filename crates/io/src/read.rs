@@ -261,7 +261,7 @@ fn visit_file<E: From<ReadError>>(
         Format::Docword => {
             (summary.files, documents) = (2, visit_counts(path, source, options, budget, each)?)
         }
-        Format::Folder | Format::CargoDocs => return refuse(Problem::NotAFolder),
+        Format::Folder | Format::Other(_) => return refuse(Problem::NotAFolder),
     }
     (summary.bytes, summary.documents, summary.labels) = (budget.used(), documents, labels.len());
     Ok(summary)

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use countgrid_io::{cargo_docs, cargo_docs_in};
+use countgrid_corpus::{CorpusError, cargo_docs, cargo_docs_in};
 
 /// A comment of thirty words that no other has.
 fn comment(mark: &str, topic: &str) -> String {
@@ -58,16 +58,18 @@ fn a_fair_sample_where_there_are_too_many() {
 }
 
 #[test]
-fn without_crates_a_path_is_needed() {
+fn without_crates_or_comments_there_is_no_sample() {
     let home = tempfile::tempdir().unwrap();
-    let message = cargo_docs_in(home.path(), 10).unwrap_err().to_string();
-    assert!(
-        message.ends_with("src: no crates that Cargo has unpacked\nremedy: name a folder or a file to read"),
-        "{message}"
-    );
+    let error = cargo_docs_in(home.path(), 10).unwrap_err();
+    assert!(matches!(error, CorpusError::NoDocComments { crates: 0, .. }), "{error}");
+    assert!(error.to_string().ends_with("src: no crates that Cargo has unpacked"), "{error}");
     put(home.path(), "ants-0.9.0/src/lib.rs", "fn a() {}");
-    let message = cargo_docs_in(home.path(), 10).unwrap_err().to_string();
-    assert!(message.contains("src: no documents\nremedy: "), "{message}");
+    let error = cargo_docs_in(home.path(), 10).unwrap_err();
+    assert!(matches!(error, CorpusError::NoDocComments { crates: 1, .. }), "{error}");
+    assert!(
+        error.to_string().ends_with("src: no doc comment of 20 words in the crates that Cargo has unpacked"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -1,20 +1,22 @@
 //! Text that is surely on the machine of whoever builds this: the doc comments of the crates Cargo unpacked.
 
-use std::collections::{BTreeMap, HashSet};
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+mod comments;
 
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use countgrid_io::{Document, Format, Skipped, Summary, id_in_folder, truncate_text};
 use walkdir::{DirEntry, WalkDir};
 
-use crate::doc_comments::comments;
-use crate::document::{Document, TITLE, truncate_text};
-use crate::error::{Problem, ReadError};
-use crate::folder::id;
-use crate::format::Format;
-use crate::name::Skipped;
-use crate::read::Summary;
+use self::comments::comments;
+use crate::CorpusError;
 
+/// Characters of a title, after the name of the crate.
+const TITLE: usize = 80;
 /// Words of the shortest comment that is worth a place on a map.
 const WORDS: usize = 20;
 /// Crates that get a label: as many as there are colours that can be told apart.
@@ -32,8 +34,8 @@ const SOURCE: u64 = 4 << 20;
 /// nothing. The order is that of crates, files and lines; memory holds a small multiple of `max_documents`.
 ///
 /// # Errors
-/// There is no such folder, or no comment in it.
-pub fn cargo_docs(max_documents: usize) -> Result<(Vec<Document>, Summary), ReadError> {
+/// [`CorpusError::NoDocComments`] if there is no such folder, or no comment in it.
+pub fn cargo_docs(max_documents: usize) -> Result<(Vec<Document>, Summary), CorpusError> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
     cargo_docs_in(home.as_deref().unwrap_or(Path::new(".cargo")), max_documents)
@@ -42,10 +44,10 @@ pub fn cargo_docs(max_documents: usize) -> Result<(Vec<Document>, Summary), Read
 /// As [`cargo_docs`], from a given Cargo folder.
 ///
 /// # Errors
-/// There are no unpacked crates in the folder, or no comment in them.
+/// [`CorpusError::NoDocComments`] if there are no unpacked crates in the folder, or no comment in them.
 ///
 /// ```
-/// use countgrid_io::cargo_docs_in;
+/// use countgrid_corpus::cargo_docs_in;
 /// let home = tempfile::tempdir()?;
 /// let crate_folder = home.path().join("registry/src/index/ants-1.2.0/src");
 /// std::fs::create_dir_all(&crate_folder)?;
@@ -58,12 +60,9 @@ pub fn cargo_docs(max_documents: usize) -> Result<(Vec<Document>, Summary), Read
 /// assert_eq!(summary.documents, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn cargo_docs_in(home: &Path, max_documents: usize) -> Result<(Vec<Document>, Summary), ReadError> {
+pub fn cargo_docs_in(home: &Path, max_documents: usize) -> Result<(Vec<Document>, Summary), CorpusError> {
     let root = home.join("registry").join("src");
-    let crates = newest(&root)?;
-    if crates.is_empty() {
-        return Err(ReadError::new(&root, None, Problem::NoCrates));
-    }
+    let crates = newest(&root);
     let mut tally = Tally::default();
     let mut sample = Vec::new();
     let names: Vec<String> = crates.keys().cloned().collect();
@@ -72,14 +71,14 @@ pub fn cargo_docs_in(home: &Path, max_documents: usize) -> Result<(Vec<Document>
         keep_smallest(&mut sample, max_documents);
     }
     if sample.is_empty() {
-        return Err(ReadError::new(&root, None, Problem::NoDocuments { skipped: tally.skipped.total() }));
+        return Err(CorpusError::NoDocComments { folder: root, crates: crates.len() });
     }
     sample.sort_by_key(|one| one.place);
     let labels = label(&mut sample, &names);
     let documents: Vec<_> = sample.into_iter().map(|one| one.document).collect();
     let summary = Summary {
         path: root,
-        format: Format::CargoDocs,
+        format: Format::Other("doc comments of Cargo's crates"),
         gzip: false,
         files: tally.files,
         skipped: tally.skipped,
@@ -106,7 +105,7 @@ struct Candidate {
 }
 
 /// The newest version of each crate, by name.
-fn newest(root: &Path) -> Result<BTreeMap<String, PathBuf>, ReadError> {
+fn newest(root: &Path) -> BTreeMap<String, PathBuf> {
     let mut crates: BTreeMap<String, (Version, PathBuf)> = BTreeMap::new();
     let folders = WalkDir::new(root).min_depth(2).max_depth(2).sort_by_file_name().into_iter().flatten();
     for folder in folders.filter(|entry| entry.file_type().is_dir()) {
@@ -115,7 +114,7 @@ fn newest(root: &Path) -> Result<BTreeMap<String, PathBuf>, ReadError> {
             crates.insert(name, (version, folder.into_path()));
         }
     }
-    Ok(crates.into_iter().map(|(name, (_, folder))| (name, folder)).collect())
+    crates.into_iter().map(|(name, (_, folder))| (name, folder)).collect()
 }
 
 /// Major, minor, patch; a release comes after its own pre-releases, which are compared as text.
@@ -162,7 +161,7 @@ fn read_crate(number: usize, name: &str, folder: &Path, max: usize, tally: &mut 
                 continue;
             }
             let document = Document {
-                id: format!("{}:{}", id(path, folder.parent().unwrap_or(folder)), comment.line),
+                id: format!("{}:{}", id_in_folder(path, folder.parent().unwrap_or(folder)), comment.line),
                 title: format!("{name}: {}", truncate_text(first_sentence(&comment.text), TITLE)),
                 label: None,
                 text: comment.text,
