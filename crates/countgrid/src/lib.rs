@@ -5,12 +5,34 @@
 //! points are distributions of counts; a mixture of topics; a path through the states of a hidden Markov model; the
 //! topics of a harmonium. All models follow the same three contracts of [`em`].
 //!
-//! ```
-//! use countgrid::torus::{Torus, Windows};
+//! Storage belongs to the caller: a model is generic over anything that holds a slice, an array, a table in flash or a
+//! vector. Here the posterior of a bag on a grid that was fitted elsewhere, without `std` and without an allocator:
 //!
-//! let windows = Windows::new(Torus::new([4, 6])?, [2, 3])?;
-//! assert_eq!(windows.volume(), 6);
-//! # Ok::<(), countgrid::torus::ShapeError>(())
+//! ```
+//! use countgrid::counts::Bag;
+//! use countgrid::grid::{Grid, LogHistograms, Shape, constant};
+//!
+//! // Four cells in a circle, windows of two cells, three features.
+//! const SHAPE: Shape<1> = constant!(Shape::from_sides([4], [2], 3));
+//!
+//! // `[feature][cell]`, then the prior of each location.
+//! let pi = [
+//!     0.8_f32, 0.1, 0.1, 0.1, //
+//!     0.1, 0.8, 0.1, 0.1, //
+//!     0.1, 0.1, 0.8, 0.8, //
+//!     0.25, 0.25, 0.25, 0.25,
+//! ];
+//! let grid = Grid::new(SHAPE, pi)?;
+//! let mut scratch = [0.0; SHAPE.scratch_len::<f32>(1)];
+//! let mut packed = [0.0; SHAPE.histograms_len::<f32>()];
+//! LogHistograms::pack(&grid, &mut packed, &mut scratch)?;
+//!
+//! let histograms = LogHistograms::new(SHAPE, packed.as_slice())?;
+//! let bag = Bag::new(3, &[2], &[9_u16])?; // the last feature, nine times
+//! let mut posterior = [0.0; SHAPE.cells()];
+//! histograms.posterior(&bag, 0, &mut posterior, &mut scratch)?;
+//! assert!(posterior[2] > 0.9); // at the window that holds cells 2 and 3
+//! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
 //! # Features
@@ -28,6 +50,7 @@
 //! * `sprs`: its sparse matrices as bags.
 //! * `rayon`: fitting and placing on all threads. No result depends on it.
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "classify")]

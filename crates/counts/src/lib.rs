@@ -34,8 +34,10 @@
 //! * `sprs`: `SprsBags`, and [`Csr`] of a matrix whose indices are `u32` (by [`TryFrom`]).
 //! * `fuzzing`: entry points for fuzz targets, no public interface.
 //!
-//! On a Cortex-M4F: code and stack of the main operations are in `docs/microcontroller.md` of the repository.
+//! On a Cortex-M4F: code and stack of the main operations are in
+//! [docs/microcontroller.md](https://github.com/countgrid/countgrid/blob/main/docs/microcontroller.md).
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "alloc")]

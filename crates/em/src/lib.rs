@@ -57,8 +57,10 @@
 //! * `rayon`: [`parallel`] uses all threads of the pool that it is called in, and there is
 //!   `expectation_of_blocks_in_parallel`. No result depends on it.
 //!
-//! On a Cortex-M4F: code and stack of the main operations are in `docs/microcontroller.md` of the repository.
+//! On a Cortex-M4F: code and stack of the main operations are in
+//! [docs/microcontroller.md](https://github.com/countgrid/countgrid/blob/main/docs/microcontroller.md).
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "alloc")]

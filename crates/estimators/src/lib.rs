@@ -5,6 +5,29 @@
 //! Restarts, coarse-to-fine stages, annealing and mini-batches are phases of one state machine, whichever model it is:
 //! an [`Estimator`] says how a learner begins, a [`Schedule`] what is done with it.
 //!
+//! ```
+//! use std::ops::ControlFlow;
+//!
+//! use countgrid_corpus::{Corpus, CorpusOptions, WordOptions};
+//! use countgrid_estimators::{FittedGrid, GridOptions, GridTraining, Train};
+//!
+//! let texts = ["Ants follow trails.", "Trails of red ants", "Red sky, red dust", "Dust in the sky"];
+//! let words = WordOptions::default();
+//! let mut corpus = Corpus::<f32>::from_texts(&texts, &CorpusOptions { words: words.clone(), ..CorpusOptions::default() })?;
+//! let options = GridOptions { extents: Some(vec![4, 4]), window: Some(vec![2, 2]), ..GridOptions::default() };
+//!
+//! let mut training = GridTraining::new(options.plan(&mut corpus)?, &corpus.bags)?;
+//! training.run(|_progress| ControlFlow::Continue(()))?; // or a step at a time, to draw in between or to stop
+//! let mut grid = training.finish()?;
+//! grid.describe(&corpus.name, &corpus, &words)?; // the vocabulary and how a text becomes words, for its file
+//! assert_eq!(grid.place(&corpus.bags)?.len(), 4); // where each text is, and how surely
+//!
+//! let bytes = grid.to_file().to_bytes()?; // what `save` writes
+//! let again = FittedGrid::<f32>::from_file(countgrid_io::ModelFile::from_bytes(&bytes)?)?;
+//! assert_eq!(again.to_file().to_bytes()?, bytes);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Sums over data
 //! Grids, mixtures, topics, hidden Markov models and topographic maps are fitted to sums over bags, or sequences. These have one
 //! order: [`countgrid_em::BLOCK_BAGS`] make a leaf, and leaves are added in a binary tree over their numbers
@@ -22,6 +45,7 @@
 //! score space, NIPS 22 (2009); T. Jaakkola & D. Haussler, Exploiting generative models in discriminative classifiers, NIPS
 //! 11 (1998); K. Tsuda, M. Kawanabe, G. Rätsch, S. Sonnenburg & K.-R. Müller, A new discriminative kernel from probabilistic
 //! models, Neural Computation 14(10), 2002.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod any;

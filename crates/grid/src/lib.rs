@@ -66,11 +66,14 @@
 //! [arXiv:1202.3752](https://arxiv.org/abs/1202.3752), cited as Jojic & Perina 2011; A. Perina, N. Jojic, U. Castellani,
 //! M. Bicego & V. Murino, Embedding bags of features in hyper-dimensional grids: the counting grid model, cited as the
 //! journal paper; A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy score space, NIPS 22 (2009),
-//! pages 1428 to 1436, cited as Perina et al. 2009. Equations are numbered as there; `docs/equations.md` of the repository
+//! pages 1428 to 1436, cited as Perina et al. 2009. Equations are numbered as there;
+//! [docs/equations.md](https://github.com/countgrid/countgrid/blob/main/docs/equations.md)
 //! lists them with the corrections made.
 //!
-//! On a Cortex-M4F: code and stack of the main operations are in `docs/microcontroller.md` of the repository.
+//! On a Cortex-M4F: code and stack of the main operations are in
+//! [docs/microcontroller.md](https://github.com/countgrid/countgrid/blob/main/docs/microcontroller.md).
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "alloc")]

@@ -6,7 +6,37 @@
 //! expectation maximisation with damped Newton steps for the columns of `W`; a document is then shown at the mean, or
 //! at the mode, of its posterior over points.
 //!
-//! [`Learner`] has an example of a fit, [`Emissions`] one of posteriors from constant tables.
+//! ```
+//! use countgrid_counts::Dense;
+//! use countgrid_em::{EmOptions, no_observer};
+//! use countgrid_gtm::{Basis, EmissionModel, Gtm, Learner, Options, Priors, Shape, Statistics, grid_points};
+//!
+//! // Four documents of three words, on a map of 3 x 3 points with a basis of 2 x 2 functions and a constant.
+//! let counts = [4_u8, 0, 1, 5, 1, 0, 0, 3, 3, 0, 6, 2];
+//! let bags = Dense::new(3, &counts)?;
+//! let shape = Shape::new(EmissionModel::Poisson, 9, 2, 5, 3)?;
+//! let (mut points, mut centres, mut phi) = ([0.0_f64; 18], [0.0; 8], [0.0; 45]);
+//! grid_points(3, 3, &mut points)?;
+//! grid_points(2, 2, &mut centres)?;
+//! Basis::rbf(&centres, 2, 1.0)?.table(&points, &mut phi)?;
+//!
+//! // Every table belongs to the caller; with the feature `alloc` these allocate it.
+//! let mut map = Gtm::allocate(shape, &points, &phi, Priors::default())?;
+//! map.initialise(&bags, 0.5)?;
+//! let mut learner = Learner::allocate(map, Options::default())?;
+//! let mut statistics = Statistics::allocate(shape)?;
+//! EmOptions::default().check()?.fit(&mut learner, &bags, &mut statistics, no_observer)?;
+//!
+//! // Where the last document is: the mean of its posterior over points.
+//! let (mut posterior, mut scratch) = ([0.0; 9], vec![0.0; shape.posterior_scratch_len()]);
+//! learner.emissions().posterior(&bags, 3, &mut posterior, &mut scratch)?;
+//! let mut place = [0.0; 2];
+//! learner.emissions().mean(&posterior, &mut place)?;
+//! assert!(place.iter().all(|x| (-1.0..=1.0).contains(x)));
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! [`Emissions`] has an example of posteriors from constant tables.
 //!
 //! | type | what it is |
 //! |---|---|
@@ -41,12 +71,14 @@
 //!
 //! # Source
 //! D. Alvarez-Medina & H. Hidalgo-Silva, ZIP and data document visualization, Workshop on text mining, Sixth SIAM
-//! International Conference on Data Mining, 2006, with the corrections that `docs/equations.md` lists; D. Lambert,
+//! International Conference on Data Mining, 2006, with the corrections that
+//! [docs/equations.md](https://github.com/countgrid/countgrid/blob/main/docs/equations.md) lists; D. Lambert,
 //! Zero-inflated Poisson regression, with an application to defects in manufacturing, Technometrics 34(1), 1992; C. Bishop,
 //! M. Svensén & C. Williams, GTM: the generative topographic mapping, Neural Computation 10(1), 1998; A. Kabán & M. Girolami,
 //! A combined latent class and trait model for the analysis and visualization of discrete data, IEEE Transactions on Pattern
 //! Analysis and Machine Intelligence 23(8), 2001.
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "alloc")]

@@ -65,8 +65,10 @@
 //! (2004), pages 1481 to 1488; E. Xing, R. Yan & A. Hauptmann, Mining associated text and images with dual-wing harmoniums,
 //! UAI 2005, [arXiv:1207.1423](https://arxiv.org/abs/1207.1423); P. Gehler, A. Holub & M. Welling, The rate adapting Poisson
 //! model for information retrieval and object recognition, ICML 2006, pages 337 to 344. BEFH is the paper on the Bayesian
-//! exponential family harmonium; `docs/equations.md` of the repository lists its equations with the corrections made.
+//! exponential family harmonium;
+//! [docs/equations.md](https://github.com/countgrid/countgrid/blob/main/docs/equations.md) lists its equations with the corrections made.
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "alloc")]

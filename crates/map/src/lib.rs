@@ -6,10 +6,30 @@
 //! looks; it pans and zooms around the torus without an edge, lists the documents near a place by their posterior, and
 //! colours by label. Documents may also be points of a [`Space::Plane`], each at its own position.
 //!
+//! ```
+//! use countgrid_map::{Document, Page, characteristic_words, write_html};
+//!
+//! // Two words on four cells in a row: `[word][cell]`, every cell a distribution.
+//! let pi = [0.9, 0.8, 0.2, 0.1, /**/ 0.1, 0.2, 0.8, 0.9];
+//! let page = Page {
+//!     title: "Sun and moon".into(),
+//!     extents: [1, 4],
+//!     window: [1, 2],
+//!     words: characteristic_words(&pi, 4, &["sun", "moon"], None, 1)?,
+//!     documents: vec![Document { title: "A day".into(), posterior: vec![(0, 1.0)], ..Document::default() }],
+//!     ..Page::default()
+//! };
+//! let mut html = Vec::new(); // or a file
+//! write_html(&page, &mut html)?;
+//! # assert!(html.starts_with(b"<!doctype html>"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Feature `pictures`: charts and maps of points for papers, SVG and PNG.
 //!
 //! The program that draws is JavaScript in `src/page`, without a library; `cargo run --example demo` writes a
 //! page to look at.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod error;

@@ -31,10 +31,11 @@
 //! `std` (default): [`dispatch`] looks at the machine when the program runs, [`sqrt`] is the processor's.
 //! `alloc`: `AlignedVec`. Results depend on neither.
 //!
-//!
-//! On a Cortex-M4F: code and stack of the main operations are in `docs/microcontroller.md` of the repository.
+//! On a Cortex-M4F: code and stack of the main operations are in
+//! [docs/microcontroller.md](https://github.com/countgrid/countgrid/blob/main/docs/microcontroller.md).
 #![doc = include_str!("../ACCURACY.md")]
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
