@@ -1,7 +1,7 @@
 //! Hidden Markov models of sequences of symbols.
 
 use countgrid_counts::{Sequence, SequencesBuf};
-use countgrid_em::{BlockStatistics, EmOptions, Fit, FreeEnergy, Learn};
+use countgrid_em::{BlockStatistics, EmOptions, Fit, FreeEnergy, Learn, Tables};
 use countgrid_hmm::{Grouping, Hmm, HmmError, Learner, Posterior, Shape, Statistics, Terms};
 use countgrid_io::ModelFile;
 use countgrid_math::AlignedVec;
@@ -240,6 +240,16 @@ pub struct FittedHmm {
 impl FittedHmm {
     /// What the text `kind` of a model file is.
     pub const KIND: &'static str = "hidden Markov model";
+
+    /// A model of `countgrid-hmm` with any storage, fitted elsewhere, with its description:
+    /// [`ModelInfo::for_vocabulary`] if only its symbols are known.
+    ///
+    /// # Errors
+    /// [`EstimatorError::Model`] unless there is a name for each symbol; [`EstimatorError::Hmm`] without memory for a copy.
+    pub fn from_hmm<S: AsRef<[f64]>>(info: ModelInfo, hmm: &Hmm<f64, S>) -> Result<Self, EstimatorError> {
+        info.check(hmm.shape().symbols())?;
+        Ok(Self { info, hmm: hmm_from(*hmm.shape(), hmm.buffer())?, summary: None })
+    }
 
     /// The parameters: `start` `[state]`, `trans` `[from][to]` and `emit` `[symbol][state]`.
     pub fn hmm(&self) -> &HmmParameters {

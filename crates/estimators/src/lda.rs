@@ -8,7 +8,7 @@ use std::{
 
 use countgrid_corpus::{Blocks, Storable};
 use countgrid_counts::{Bags, CsrBuf, SparseEntries};
-use countgrid_em::{BlockStatistics, EmOptions};
+use countgrid_em::{BlockStatistics, EmOptions, Tables};
 use countgrid_io::ModelFile;
 use countgrid_lda::{
     Concentration, Grouping, Inference, Lda, LdaError, Learner, Options, Shape, Statistics, Terms,
@@ -278,6 +278,16 @@ pub struct FittedLda {
 impl FittedLda {
     /// What the text `kind` of a model file is.
     pub const KIND: &'static str = "latent Dirichlet allocation";
+
+    /// Topics of `countgrid-lda` with any storage, fitted elsewhere, with their description:
+    /// [`ModelInfo::for_vocabulary`] if only their words are known.
+    ///
+    /// # Errors
+    /// [`EstimatorError::Model`] unless there is a word for each feature; [`EstimatorError::Lda`] without memory for a copy.
+    pub fn from_lda<S: AsRef<[f64]>>(info: ModelInfo, lda: &Lda<f64, S>) -> Result<Self, EstimatorError> {
+        info.check(lda.shape().features())?;
+        Ok(Self { info, lda: lda_from(*lda.shape(), lda.buffer())?, summary: None })
+    }
 
     /// The parameters: `beta` `[feature][topic]` and `alpha` `[topic]`.
     pub fn lda(&self) -> &LdaParameters {

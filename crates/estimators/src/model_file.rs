@@ -106,6 +106,20 @@ pub struct ModelInfo {
 }
 
 impl ModelInfo {
+    /// Of a model whose vocabulary was made elsewhere, and of a file that says no more: untitled; every word of a text that is
+    /// in the vocabulary counts, stop words and single letters too.
+    #[must_use]
+    pub fn for_vocabulary(vocabulary: Vec<String>) -> Self {
+        let text = TextOptions { stop_words: StopWords::None, min_letters: 1, ..TextOptions::default() };
+        Self { title: "untitled".to_owned(), vocabulary, text, ..Self::default() }
+    }
+
+    /// Checks that there is one word for each feature.
+    pub(crate) fn check(&self, features: usize) -> Result<(), ModelFileError> {
+        let words = self.vocabulary.len();
+        if words == features { Ok(()) } else { Err(ModelFileError::Vocabulary { words, features }) }
+    }
+
     /// Adds it to a file, as the texts `kind`, `version`, `title`, `text`, `numbers`, `fit` and `vocabulary`.
     pub fn write(&self, kind: &str, file: &mut ModelFile) {
         let texts = [
@@ -136,28 +150,48 @@ impl ModelInfo {
         }
     }
 
-    /// Reads what [`ModelInfo::write`] has written.
+    /// Reads what [`ModelInfo::write`] has written. Only the vocabulary is required: without `title`, `text`, `numbers`
+    /// or `fit` they are those of [`ModelInfo::for_vocabulary`].
     ///
     /// # Errors
-    /// A text that is missing or cannot be parsed.
+    /// No vocabulary; a text that cannot be parsed.
     pub fn read(file: &ModelFile) -> Result<Self, ModelFileError> {
-        let title = file.metadata.get("title").ok_or(ModelFileError::NoText { name: "title" })?.clone();
         let wrong = |name, expected| ModelFileError::Text { name, expected };
-        let text = text_from_json(&json_of(file, "text")?).ok_or(wrong("text", "lacks text options"))?;
-        // Files written before tables of numbers were supported have no such text.
-        let scaling = match json_of(file, "numbers") {
-            Ok(numbers) => numbers_from_json(&numbers).ok_or(wrong("numbers", "is no scale"))?,
-            Err(_) => Scaling::default(),
-        };
+        let texts = &file.metadata;
+        if !texts.contains_key("vocabulary") {
+            return Err(ModelFileError::NoText { name: "vocabulary" });
+        }
         let vocabulary =
             file.strings("vocabulary").ok_or(wrong("vocabulary", "is not a JSON array of words"))?;
-        Ok(Self { title, vocabulary, text, scaling, fit: json_of(file, "fit")? })
+        let mut info = Self::for_vocabulary(vocabulary);
+        if let Some(title) = texts.get("title") {
+            info.title.clone_from(title);
+        }
+        if texts.contains_key("text") {
+            info.text = text_from_json(&json_of(file, "text")?).ok_or(wrong("text", "lacks text options"))?;
+        }
+        if texts.contains_key("numbers") {
+            let scaling = numbers_from_json(&json_of(file, "numbers")?);
+            info.scaling = scaling.ok_or(wrong("numbers", "is no scale"))?;
+        }
+        if texts.contains_key("fit") {
+            info.fit = json_of(file, "fit")?;
+        }
+        Ok(info)
     }
 }
 
-/// The kind of model that a file holds.
+/// The kind of a counting grid.
+pub(crate) const GRID: &str = "counting grid";
+
+/// The kind of model that a file holds. Without a text that says so it is a counting grid if it has the tables of one, which no
+/// other model has.
 pub(crate) fn kind_of(file: &ModelFile) -> Result<&str, ModelFileError> {
-    file.metadata.get("kind").map(String::as_str).ok_or(ModelFileError::NoText { name: "kind" })
+    match file.metadata.get("kind") {
+        Some(kind) => Ok(kind),
+        None if ["pi", "prior", "window"].iter().all(|name| file.table(name).is_some()) => Ok(GRID),
+        None => Err(ModelFileError::NoText { name: "kind" }),
+    }
 }
 
 /// A text of a file that is JSON.
@@ -200,8 +234,8 @@ impl TableReader {
     /// What the file is apart from its tables, for so many features.
     pub(crate) fn info(self, features: usize) -> Result<ModelInfo, ModelFileError> {
         let info = ModelInfo::read(&self.0)?;
-        let words = info.vocabulary.len();
-        if words == features { Ok(info) } else { Err(ModelFileError::Vocabulary { words, features }) }
+        info.check(features)?;
+        Ok(info)
     }
 }
 

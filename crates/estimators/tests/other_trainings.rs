@@ -4,9 +4,10 @@ use std::ops::ControlFlow;
 
 use countgrid_corpus::{BlockLimits, Blocks, BlocksBuilder};
 use countgrid_counts::SequencesBuf;
-use countgrid_em::{EmOptions, Restarts, no_observer};
+use countgrid_em::{EmOptions, Restarts, Tables, no_observer};
 use countgrid_estimators::{
-    AnyModel, BagTotals, EstimatorError, FeatureKind, HmmOptions, HmmTraining, LdaOptions, LdaTraining, Train,
+    AnyModel, BagTotals, EstimatorError, FeatureKind, FittedHmm, FittedLda, HmmOptions, HmmTraining,
+    LdaOptions, LdaTraining, ModelFileError, ModelInfo, Train,
 };
 use countgrid_hmm::Hmm;
 use countgrid_lda::{Concentration, Lda, Options};
@@ -200,4 +201,26 @@ fn options_are_refused_one_by_one() {
         EstimatorError::Option(OptionError::Restarts)
     ));
     assert!(matches!(hmm_options().check(&SequencesBuf::new(3)), Err(EstimatorError::Tokens { .. })));
+}
+
+/// What `countgrid-lda` and `countgrid-hmm` have fitted is a model with a file, in the same numbers.
+#[test]
+fn models_from_elsewhere_have_files() {
+    let vocabulary =
+        |names: &[&str]| ModelInfo::for_vocabulary(names.iter().map(|&name| name.into()).collect());
+    let tables = [0.5, 0.1, 0.25, 0.1, 0.25, 0.8, 1.0, 2.0];
+    let lda = Lda::new(countgrid_lda::Shape::new(2, 3).unwrap(), tables).unwrap();
+    let file = FittedLda::from_lda(vocabulary(&["a", "b", "c"]), &lda).unwrap().to_file();
+    let AnyModel::Lda(read) = AnyModel::from_file(file).unwrap() else { panic!("no topics") };
+    assert_eq!((read.lda().buffer(), read.info.title.as_str()), (&tables[..], "untitled"));
+
+    let tables = [0.5, 0.5, 0.9, 0.1, 0.2, 0.8, 0.3, 0.6, 0.7, 0.4];
+    let hmm = Hmm::new(countgrid_hmm::Shape::new(2, 2).unwrap(), tables).unwrap();
+    let file = FittedHmm::from_hmm(vocabulary(&["A", "C"]), &hmm).unwrap().to_file();
+    let AnyModel::Hmm(read) = AnyModel::from_file(file).unwrap() else { panic!("no hidden Markov model") };
+    assert_eq!(read.hmm().buffer(), tables);
+
+    let expected = ModelFileError::Vocabulary { words: 1, features: 2 };
+    let refused = FittedHmm::from_hmm(vocabulary(&["A"]), &hmm);
+    assert!(matches!(refused, Err(EstimatorError::Model(error)) if error == expected));
 }

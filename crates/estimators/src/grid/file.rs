@@ -4,12 +4,12 @@ use countgrid_io::{ModelFile, NamedTable, TableData};
 use super::{memory::plan, plan::grid_from};
 use crate::{
     AXES, EstimatorError, FittedGrid, GridLabels, GridLayout, ModelFileError, ModelInfo, Stored,
-    model_file::kind_of,
+    model_file::{GRID, kind_of},
 };
 
 impl<T: Stored> FittedGrid<T> {
     /// What the text `kind` of a model file is.
-    pub const KIND: &'static str = "counting grid";
+    pub const KIND: &'static str = GRID;
 
     /// The tables `pi` `[feature, extents...]`, `prior` `[extents...]`, `window` `[axes]` and, where documents have
     /// labels, `labels` `[label, extents...]`, with the texts of [`ModelInfo::write`] and `labels`.
@@ -116,9 +116,7 @@ fn info_and_layout(file: &ModelFile) -> Result<(ModelInfo, GridLayout), ModelFil
         });
     }
     let info = ModelInfo::read(file)?;
-    if info.vocabulary.len() != *features {
-        return Err(ModelFileError::Vocabulary { words: info.vocabulary.len(), features: *features });
-    }
+    info.check(*features)?;
     let sides = sides.iter().map(|&side| side as usize).collect();
     let layout = GridLayout::new(extents.to_vec(), sides)
         .map_err(|_| ModelFileError::Table { expected: "its window does not fit into its grid" })?;

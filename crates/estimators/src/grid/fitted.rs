@@ -3,12 +3,13 @@ use std::sync::OnceLock;
 use countgrid_corpus::{Blocks, Corpus, LabelColumn, Storable, WordOptions};
 use countgrid_counts::Bags;
 use countgrid_em::Tables;
-use countgrid_grid::{LogHistograms, Posterior, Shape};
+use countgrid_grid::{Grid, LogHistograms, Posterior, Shape};
 use countgrid_math::{AlignedVec, Real};
 
+use super::plan::grid_from;
 use crate::{
     AXES, EstimatorError, FitSummary, GridInference, GridLabels, GridLayout, GridParameters, ModelInfo,
-    blocks::zeros,
+    Stored, blocks::zeros,
 };
 
 /// Bags whose posteriors are computed together.
@@ -26,6 +27,52 @@ pub struct FittedGrid<T> {
     pub(super) labels: Option<GridLabels<T>>,
     histograms: OnceLock<GridInference<T>>,
     summary: Option<FitSummary>,
+}
+
+impl<T: Stored> FittedGrid<T> {
+    /// A grid of `countgrid-grid` with any storage and at most [`AXES`] axes, fitted elsewhere, with its description:
+    /// [`ModelInfo::for_vocabulary`] if only its words are known. The program opens its file.
+    ///
+    /// ```
+    /// use countgrid_estimators::{FittedGrid, ModelInfo, TableKind};
+    /// use countgrid_grid::{Grid, Shape};
+    ///
+    /// let shape = Shape::from_sides([4], [2], 2)?;
+    /// let grid = Grid::new(shape, [0.9_f32, 0.1, 0.5, 0.5, 0.1, 0.9, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25])?;
+    /// let info = ModelInfo::for_vocabulary(vec!["ant".into(), "bee".into()]);
+    /// let fitted = FittedGrid::from_grid(info, &grid)?;
+    ///
+    /// let file = fitted.to_file(); // or `fitted.save(path)?`
+    /// assert_eq!(FittedGrid::<f32>::from_file(file)?.layout().extents(), [4]);
+    /// let firmware = fitted.firmware(TableKind::Bits8, true)?;
+    /// assert!(firmware.module.contains("pub const EXTENTS: [usize; 1] = [4];"));
+    /// # Ok::<(), countgrid_estimators::EstimatorError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`EstimatorError::Axes`]; [`EstimatorError::Model`] unless there is a word for each feature;
+    /// [`EstimatorError::Grid`] without memory for a copy.
+    pub fn from_grid<S: AsRef<[T]>, const D: usize>(
+        info: ModelInfo,
+        grid: &Grid<T, S, D>,
+    ) -> Result<Self, EstimatorError> {
+        info.check(grid.shape().features())?;
+        let windows = grid.shape().windows();
+        let layout = GridLayout::new(windows.torus().extents().to_vec(), windows.sides().to_vec())?;
+        // Leading axes of one cell leave the order of cells as it is.
+        let grid = grid_from(layout.shape(grid.shape().features())?, grid.buffer())?;
+        Self::new(info, layout, grid, None)
+    }
+
+    /// The same grid with labels: a table `[label][cell]` of the share of each label among the documents around a window;
+    /// shares sum to one over labels.
+    ///
+    /// # Errors
+    /// Those of [`GridLabels::new`].
+    pub fn with_labels(self, names: Vec<String>, shares: Vec<T>) -> Result<Self, EstimatorError> {
+        let labels = Some(GridLabels::new(*self.shape(), names, shares)?);
+        Ok(Self { labels, ..self })
+    }
 }
 
 impl<T: Real> FittedGrid<T> {
