@@ -154,6 +154,7 @@ impl<S: TablesMut> TablesMut for Borrowed<'_, S> {
 /// }
 /// ```
 #[derive(Debug)]
+#[must_use = "blocks are added up by `finish`"]
 pub struct BlockExpectation<'a, S: Tables> {
     sums: &'a mut S, // of the block that goes on
     spare: &'a mut Vec<NodeSums<S::Scalar>>,

@@ -1,8 +1,12 @@
 //! The contracts of fitting for a collection of blocks.
 
-use crate::{Anneal, BlockError, BlockStatistics, Fit, Learn, Table, Tables, TablesMut};
+use crate::{
+    Anneal, BlockError, BlockSource, BlockStatistics, Fit, Learn, Table, Tables, TablesMut,
+    block_source::block,
+};
 
-/// A model that is fitted to a collection of blocks `[B]`, with the loops of this crate; see [`Fit`].
+/// A model that is fitted to a collection of blocks with the loops of this crate: to a slice of batches, to a slice of data in
+/// [`Chunks`](crate::Chunks), to any [`BlockSource`]. [`ParallelByBlocks`](crate::ParallelByBlocks) does so on threads.
 ///
 /// ```
 /// use core::ops::ControlFlow;
@@ -20,6 +24,7 @@ use crate::{Anneal, BlockError, BlockStatistics, Fit, Learn, Table, Tables, Tabl
 /// }
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[must_use]
 pub struct ByBlocks<M> {
     model: M,
 }
@@ -53,14 +58,21 @@ impl<M: Learn> Learn for ByBlocks<M> {
     fn penalty(&self) -> f64 {
         self.model.penalty()
     }
+    fn coinciding_components(&self) -> Option<usize> {
+        self.model.coinciding_components()
+    }
 }
 
-impl<B, M: Fit<B>> Fit<[B]> for ByBlocks<M> {
+impl<D, M> Fit<D> for ByBlocks<M>
+where
+    D: BlockSource + ?Sized,
+    M: Fit<D::Block>,
+{
     /// The blocks one after the other, added up in the tree of [`Reduction`](crate::Reduction).
-    fn expectation(&self, blocks: &[B], statistics: &mut Self::Statistics) -> Result<f64, Self::Error> {
+    fn expectation(&self, data: &D, statistics: &mut Self::Statistics) -> Result<f64, Self::Error> {
         let mut expectation = statistics.begin();
-        for (block, batch) in blocks.iter().enumerate() {
-            expectation.add(&self.model, block, batch)?;
+        for number in 0..data.block_count() {
+            expectation.add(&self.model, number, block(data, number)?)?;
         }
         Ok(expectation.finish()?)
     }
@@ -69,6 +81,9 @@ impl<B, M: Fit<B>> Fit<[B]> for ByBlocks<M> {
 impl<M: Anneal> Anneal for ByBlocks<M> {
     fn set_inverse_temperature(&mut self, beta: f64) {
         self.model.set_inverse_temperature(beta);
+    }
+    fn perturb(&mut self, statistics: &mut Self::Statistics, size: f64, seed: u64) {
+        self.model.perturb(statistics.sums_mut(), size, seed);
     }
 }
 

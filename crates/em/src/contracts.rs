@@ -99,6 +99,14 @@ pub trait Learn {
     fn penalty(&self) -> f64 {
         0.0
     }
+
+    /// How many components coincide with one before them: components of a mixture, topics, states, each a copy that explains
+    /// nothing which the other does not. `None` for a model that does not say, and for one that has no components.
+    ///
+    /// [`coinciding`](crate::coinciding) counts them in most models. A fit reports the number, see [`Outcome::coinciding`](crate::Outcome).
+    fn coinciding_components(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// A model whose variational free energy of a datum is a sum of named terms.
@@ -256,27 +264,59 @@ pub trait ExpectedCounts<X: ?Sized>: Tables {
 
 /// A model whose posterior can be tempered: `q ∝ p(x, s)^β`.
 ///
-/// Called by [`EmPlan::fit_annealed`](crate::EmPlan::fit_annealed) before every E-step.
+/// Called by [`EmPlan::fit_annealed`](crate::EmPlan::fit_annealed) before every E-step. How to choose a schedule is in
+/// [`Annealing`](crate::Annealing).
 ///
 /// ```
-/// use countgrid_em::Anneal;
-/// struct Posterior { beta: f64, scores: [f64; 2] }
-/// impl Anneal for Posterior {
+/// use core::convert::Infallible;
+/// use countgrid_em::{Anneal, Distributions, Learn, Table, TableBuffer, Tables, perturb_tables};
+///
+/// type Columns = TableBuffer<f64, [Table; 1], [f64; 4]>;
+/// /// Two distributions over two features, in columns.
+/// struct Mixture { pi: Columns, beta: f64 }
+/// impl Learn for Mixture {
+/// #   type Statistics = Columns;
+/// #   type Error = Infallible;
+/// #   fn maximization(&mut self, _: &mut Columns) -> Result<(), Infallible> { Ok(()) }
+///     // ...
+/// }
+/// impl Anneal for Mixture {
 ///     fn set_inverse_temperature(&mut self, beta: f64) {
 ///         self.beta = beta;
 ///     }
-/// }
-/// impl Posterior {
-///     fn odds(&self) -> f64 {
-///         (self.beta * (self.scores[0] - self.scores[1])).exp()
+///     fn perturb(&mut self, _: &mut Self::Statistics, size: f64, seed: u64) {
+///         perturb_tables(&mut self.pi, &[Distributions::Columns], size, seed);
 ///     }
 /// }
-/// let mut posterior = Posterior { beta: 1.0, scores: [0.0, -8.0] };
-/// let exact = posterior.odds();
-/// posterior.set_inverse_temperature(0.5);
-/// assert!(posterior.odds() < exact);
+/// impl Mixture {
+///     /// `(p(z | first) / p(z | second))^β`
+///     fn odds(&self, z: usize) -> f64 {
+///         let pi = self.pi.buffer();
+///         (self.beta * (pi[2 * z] / pi[2 * z + 1]).ln()).exp()
+///     }
+/// }
+/// let pi = TableBuffer::new([Table::new("pi", 2, 2)], [0.75, 0.25, 0.25, 0.75])?;
+/// let mut mixture = Mixture { pi, beta: 1.0 };
+/// let exact = mixture.odds(0);
+/// mixture.set_inverse_temperature(0.5);
+/// assert!((mixture.odds(0) - exact.sqrt()).abs() < 1e-15);
+/// # Ok::<(), countgrid_em::TablesError>(())
 /// ```
-pub trait Anneal {
+pub trait Anneal: Learn {
     /// Sets `β`, in `(0, 1]`; 1 is the exact posterior.
     fn set_inverse_temperature(&mut self, beta: f64);
+
+    /// Moves the parameters of each component a little and at random, so that components which have come to lie on one another
+    /// can part when the temperature has fallen far enough.
+    ///
+    /// `size`, within `[0, 1)`, is relative to what a parameter is measured in: a probability or a rate to itself, a mean to the
+    /// standard deviation of its component. All that is random follows from `seed`. The statistics are there for their scratch;
+    /// their sums are cleared afterwards. By default nothing happens.
+    ///
+    /// # Source
+    /// Rose, Deterministic annealing for clustering, compression, classification, regression, and related optimization problems,
+    /// Proceedings of the IEEE 1998: copies of each codevector are perturbed whenever the temperature falls.
+    fn perturb(&mut self, statistics: &mut Self::Statistics, size: f64, seed: u64) {
+        let _ = (statistics, size, seed);
+    }
 }

@@ -1,6 +1,6 @@
 use core::{fmt, ops::ControlFlow};
 
-use crate::{Anneal, Annealing, EmPlan, Fit, Iterations};
+use crate::{Anneal, Annealing, EmPlan, Fit, Iterations, Learn};
 
 /// What an observer receives after each iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,13 +58,22 @@ pub struct Outcome {
     pub objective: f64,
     /// Why it ended.
     pub end: End,
+    /// How many components coincide with one before them at the end, if the model says so
+    /// ([`Learn::coinciding_components`](crate::Learn::coinciding_components)): each is wasted, since no E-step tells copies apart, however
+    /// well the fit has converged. Annealing that began too low leaves them, see [`Annealing`].
+    pub coinciding: Option<usize>,
 }
 
 impl Outcome {
-    /// The outcome of a fit that ended after this progress.
+    /// The outcome of a fit that ended after this progress. Nothing is said of components.
     pub const fn new(progress: &Progress, end: End) -> Self {
         let Progress { iteration, beta, free_energy, objective, .. } = *progress;
-        Self { iterations: iteration, beta, free_energy, objective, end }
+        Self { iterations: iteration, beta, free_energy, objective, end, coinciding: None }
+    }
+
+    /// The outcome of a fit that left this model.
+    pub(crate) fn of<M: Learn>(model: &M, progress: &Progress, end: End) -> Self {
+        Self { coinciding: model.coinciding_components(), ..Self::new(progress, end) }
     }
 }
 
@@ -201,14 +210,17 @@ impl EmPlan {
     /// different temperatures cannot be compared, so convergence is tested between two E-steps at `β = 1`
     /// only. In the end `β` is 1 in any case.
     ///
+    /// A schedule that begins too low merges components, and the fit converges all the same: see [`Annealing`] for where to
+    /// begin and what to do about it, and [`Outcome::coinciding`] for whether it has happened.
+    ///
     /// # Errors
     /// Those of [`EmPlan::fit`].
     pub fn fit_annealed<B, M>(
         &self,
-        schedule: &Annealing,
         model: &mut M,
         batch: &B,
         statistics: &mut M::Statistics,
+        schedule: &Annealing,
         observer: impl FnMut(&M, &Progress) -> ControlFlow<()>,
     ) -> Result<Outcome, FitError<M::Error>>
     where
@@ -217,12 +229,12 @@ impl EmPlan {
     {
         let mut iterations = Iterations::new(*self);
         let outcome =
-            Self::run(model, observer, |model| iterations.step_annealed(schedule, model, batch, statistics));
+            Self::run(model, observer, |model| iterations.step_annealed(model, batch, statistics, schedule));
         model.set_inverse_temperature(1.0);
         outcome
     }
 
-    fn run<M, E>(
+    fn run<M: Learn, E>(
         model: &mut M,
         mut observer: impl FnMut(&M, &Progress) -> ControlFlow<()>,
         mut step: impl FnMut(&mut M) -> Result<(Progress, Option<End>), FitError<E>>,
@@ -230,10 +242,10 @@ impl EmPlan {
         loop {
             let (progress, end) = step(model)?;
             if observer(model, &progress).is_break() {
-                return Ok(Outcome::new(&progress, End::Stopped));
+                return Ok(Outcome::of(model, &progress, End::Stopped));
             }
             if let Some(end) = end {
-                return Ok(Outcome::new(&progress, end));
+                return Ok(Outcome::of(model, &progress, end));
             }
         }
     }

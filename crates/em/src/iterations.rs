@@ -30,6 +30,7 @@ use crate::{
 /// Its state, besides the model and the statistics, is [`Iterations::last`]: to continue a fit in another process save these
 /// three, and call [`Iterations::resume`] with them.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use = "nothing is fitted but by its steps"]
 pub struct Iterations {
     plan: EmPlan,
     last: Option<Progress>, // its statistics are those of the next M-step
@@ -76,7 +77,7 @@ impl Iterations {
         B: ?Sized,
         M: Fit<B>,
     {
-        self.step_at(1.0, 0, model, batch, statistics, |_, _| {})
+        self.step_at(model, batch, statistics, 1.0, 0, |_, _| {})
     }
 
     /// A step of [`EmPlan::fit_annealed`]: at the inverse temperature that the schedule has for it, which the model keeps.
@@ -93,22 +94,22 @@ impl Iterations {
     ///
     /// fn fit<B, M: Fit<B> + Anneal>(
     ///     plan: EmPlan,
-    ///     schedule: &Annealing,
     ///     model: &mut M,
     ///     batch: &B,
     ///     statistics: &mut M::Statistics,
+    ///     schedule: &Annealing,
     /// ) -> Result<(), FitError<M::Error>> {
     ///     let mut iterations = Iterations::new(plan);
-    ///     while iterations.step_annealed(schedule, model, batch, statistics)?.1.is_none() {}
+    ///     while iterations.step_annealed(model, batch, statistics, schedule)?.1.is_none() {}
     ///     Ok(())
     /// }
     /// ```
     pub fn step_annealed<B, M>(
         &mut self,
-        schedule: &Annealing,
         model: &mut M,
         batch: &B,
         statistics: &mut M::Statistics,
+        schedule: &Annealing,
     ) -> Result<(Progress, Option<End>), FitError<M::Error>>
     where
         B: ?Sized,
@@ -116,19 +117,24 @@ impl Iterations {
     {
         let iteration = self.last.map_or(0, |last| last.iteration.saturating_add(1));
         let (beta, before) = (schedule.beta(iteration), schedule.iterations());
-        self.step_at(beta, before, model, batch, statistics, M::set_inverse_temperature)
+        self.step_at(model, batch, statistics, beta, before, |model, statistics| {
+            model.set_inverse_temperature(beta);
+            if let Some((size, seed)) = schedule.perturbation(iteration) {
+                model.perturb(statistics, size, seed);
+            }
+        })
     }
 
-    /// A step at an inverse temperature, which `set_beta` gives to the model, in a fit with so many iterations before
+    /// A step at an inverse temperature, for which `prepare` readies the model, in a fit with so many iterations before
     /// those of the plan.
     fn step_at<B, M>(
         &mut self,
-        beta: f64,
-        before: usize,
         model: &mut M,
         batch: &B,
         statistics: &mut M::Statistics,
-        mut set_beta: impl FnMut(&mut M, f64),
+        beta: f64,
+        before: usize,
+        prepare: impl FnOnce(&mut M, &mut M::Statistics),
     ) -> Result<(Progress, Option<End>), FitError<M::Error>>
     where
         B: ?Sized,
@@ -138,7 +144,7 @@ impl Iterations {
             model.maximization(statistics).map_err(FitError::Model)?;
         }
         let iteration = self.last.map_or(0, |last| last.iteration.saturating_add(1));
-        set_beta(model, beta);
+        prepare(model, statistics);
         statistics.clear();
         let free_energy = model.expectation(batch, statistics).map_err(FitError::Model)?;
         let objective = objective(iteration, free_energy, model.penalty())?;

@@ -7,8 +7,10 @@
 //!   without a model.
 //! - **Fitting**: [`Fit`] is an E-step that adds statistics and an M-step that reads them. [`EmPlan::fit`] is the
 //!   loop, with [annealing](EmPlan::fit_annealed) and seeded [`Restarts`], and [`Iterations`] the same one step at a
-//!   time; for mini-batches there are [`StepwisePlan::fit`], [`StepwiseFit`] and [`Stepwise`]. [`parallel`] shares
-//!   work on tables among threads.
+//!   time; for mini-batches there are [`StepwisePlan::fit`], [`StepwiseFit`] and [`Stepwise`]. All take the model, the data,
+//!   the statistics, what is special about the fit, and the observer last. [`WithScratch`] puts scratch beside statistics,
+//!   [`coinciding`] and [`perturb_tables`] help components that annealing has merged. [`parallel`] shares work on tables
+//!   among threads.
 //! - **Free energy**: [`FreeEnergy`], the named terms of a datum; and [`ExpectedCounts`], from which gradients are computed.
 //!
 //! ```
@@ -48,13 +50,44 @@
 //! loops above, [`Reduction`], [`PartialSum`] and [`merge_parts`] where some were computed elsewhere. The sums of a
 //! collection then do not depend on where each block was computed.
 //!
+//! [`ParallelByBlocks`] computes blocks on threads. The model above, in all of the loops, with no change to it:
+//!
+//! ```
+//! use countgrid_em::{Chunks, EmOptions, ParallelByBlocks, ParallelStatistics, no_observer};
+//! # use core::convert::Infallible;
+//! # use countgrid_em::{Fit, Learn, Table, TableBuffer, Tables, TablesMut};
+//! # struct Poisson { rate: f64 }
+//! # impl Fit<[f64]> for Poisson {
+//! #     fn expectation(&self, batch: &[f64], sums: &mut Self::Statistics) -> Result<f64, Infallible> {
+//! #         let tokens: f64 = batch.iter().sum();
+//! #         sums.buffer_mut()[0] += batch.len() as f64;
+//! #         sums.buffer_mut()[1] += tokens;
+//! #         Ok(self.rate * batch.len() as f64 - tokens * self.rate.ln())
+//! #     }
+//! # }
+//! # impl Learn for Poisson {
+//! #     type Statistics = TableBuffer<f64, [Table; 1], [f64; 2]>;
+//! #     type Error = Infallible;
+//! #     fn maximization(&mut self, sums: &mut Self::Statistics) -> Result<(), Infallible> {
+//! #         self.rate = sums.buffer()[1] / sums.buffer()[0];
+//! #         Ok(())
+//! #     }
+//! # }
+//! let data = vec![2.5; 100_000];
+//! let sums = TableBuffer::new([Table::new("sums", 1, 2)], [0.0; 2])?;
+//! let (mut model, mut sums) = (ParallelByBlocks::new(Poisson { rate: 1.0 }), ParallelStatistics::new(sums));
+//! EmOptions::default().check()?.fit(&mut model, &Chunks::new(&data), &mut sums, no_observer)?;
+//! assert_eq!(model.model().rate, 2.5);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
 //! # Features
 //!
 //! * `std` (default): implies `alloc`, and is passed on to the crates below.
 //! * `alloc`: the reduction over blocks, which owns tables. Nothing else allocates.
 //! * `ndarray`, `nalgebra`: tables as matrices of these libraries, without a copy (`TablesNdarray`,
 //!   `TablesNalgebra`).
-//! * `rayon`: [`parallel`] uses all threads of the pool that it is called in, and there is
+//! * `rayon`: [`parallel`] and [`ParallelByBlocks`] use all threads of the pool that they are called in, and there is
 //!   `expectation_of_blocks_in_parallel`. No result depends on it.
 //!
 //! On a Cortex-M4F: code and stack of the main operations are in
@@ -69,6 +102,8 @@ extern crate alloc;
 extern crate std;
 
 #[cfg(feature = "alloc")]
+mod block_source;
+#[cfg(feature = "alloc")]
 mod blocks;
 mod buffer;
 #[cfg(feature = "alloc")]
@@ -81,6 +116,9 @@ pub mod parallel;
 #[cfg(feature = "rayon")]
 mod parallel_blocks;
 #[cfg(feature = "alloc")]
+mod parallel_by_blocks;
+mod perturbation;
+#[cfg(feature = "alloc")]
 mod reduction;
 mod restarts;
 mod stepwise;
@@ -89,6 +127,7 @@ mod tables;
 mod tables_nalgebra;
 #[cfg(feature = "ndarray")]
 mod tables_ndarray;
+mod with_scratch;
 
 #[cfg(feature = "rayon")]
 pub use crate::parallel_blocks::expectation_of_blocks_in_parallel;
@@ -98,8 +137,10 @@ pub use crate::tables_nalgebra::{TableView, TableViewMut, TablesNalgebra, Tables
 pub use crate::tables_ndarray::{TablesNdarray, TablesNdarrayMut};
 #[cfg(feature = "alloc")]
 pub use crate::{
+    block_source::{BlockSource, Chunks},
     blocks::{BlockError, BlockExpectation, BlockStatistics, expectation_by_blocks},
     by_blocks::ByBlocks,
+    parallel_by_blocks::{ParallelByBlocks, ParallelStatistics},
     reduction::{BLOCK_BAGS, PartialSum, Reduction, ReductionError, merge_parts},
 };
 pub use crate::{
@@ -108,7 +149,9 @@ pub use crate::{
     fit::{End, FitError, Outcome, Progress, no_observer},
     iterations::Iterations,
     options::{Annealing, EmOptions, EmPlan, OptionError},
+    perturbation::{coinciding, noise, perturb_tables},
     restarts::{Best, Restart, Restarts, restart_seed},
     stepwise::{StepSize, Stepwise, StepwiseFit, StepwiseOptions, StepwisePlan, StepwiseState},
     tables::{TablesError, TablesExt, TablesMutExt, elements},
+    with_scratch::WithScratch,
 };

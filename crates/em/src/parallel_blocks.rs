@@ -1,14 +1,16 @@
 //! Blocks on threads.
 
+use core::ops::Range;
 use std::{
     sync::{Mutex, PoisonError},
     vec::Vec,
 };
 
-use crate::{BlockError, Fit, ReductionError, TablesMutExt};
+use crate::{BlockError, BlockSource, Fit, ReductionError, TablesMutExt, block_source::block};
 
 /// The E-step of blocks in memory, one on each thread, for models whose own E-step runs on one: the bits of
-/// [`expectation_by_blocks`](crate::expectation_by_blocks) with any number of threads. Adds to the statistics and returns the free energy, in nats.
+/// [`expectation_by_blocks`](crate::expectation_by_blocks) with any number of threads. Adds to the statistics and returns the
+/// free energy, in nats. [`ParallelByBlocks`](crate::ParallelByBlocks) is this for the loops of the crate.
 ///
 /// Each thread needs up to `log2(blocks) + 1` statistics. They are taken from `spare`, or from `allocate` if there are none, and
 /// left in `spare` for the next E-step.
@@ -16,21 +18,22 @@ use crate::{BlockError, Fit, ReductionError, TablesMutExt};
 /// # Errors
 /// [`BlockError::Expectation`] of the first block of those that the model refused, [`BlockError::Reduction`]. The statistics
 /// are then no longer to be used before they are cleared.
-pub fn expectation_of_blocks_in_parallel<B, M, A>(
+pub fn expectation_of_blocks_in_parallel<D, M, A>(
     model: &M,
-    blocks: &[B],
+    data: &D,
     statistics: &mut M::Statistics,
     spare: &mut Vec<M::Statistics>,
     allocate: A,
 ) -> Result<f64, BlockError<M::Error>>
 where
-    B: Sync,
-    M: Fit<B> + Sync,
+    D: BlockSource + Sync + ?Sized,
+    M: Fit<D::Block> + Sync,
     M::Statistics: Send,
     M::Error: Send,
     A: FnMut() -> Result<M::Statistics, M::Error> + Send,
 {
-    if blocks.is_empty() {
+    let blocks = data.block_count();
+    if blocks == 0 {
         return Ok(0.0);
     }
     let pool = Mutex::new((spare, allocate));
@@ -45,36 +48,36 @@ where
         }
     };
     let release = |statistics| pool.lock().unwrap_or_else(PoisonError::into_inner).0.push(statistics);
-    sum_node(model, blocks, 0, statistics, &empty, &release)
+    sum_node(model, data, 0..blocks, statistics, &empty, &release)
 }
 
 /// Adds the statistics of a node to `sums`, its left child's first.
-fn sum_node<B, M>(
+fn sum_node<D, M>(
     model: &M,
-    blocks: &[B],
-    first: usize,
+    data: &D,
+    blocks: Range<usize>, // at least one
     sums: &mut M::Statistics,
     empty: &(impl Fn(usize) -> Result<M::Statistics, BlockError<M::Error>> + Sync),
     release: &(impl Fn(M::Statistics) + Sync),
 ) -> Result<f64, BlockError<M::Error>>
 where
-    B: Sync,
-    M: Fit<B> + Sync,
+    D: BlockSource + Sync + ?Sized,
+    M: Fit<D::Block> + Sync,
     M::Statistics: Send,
     M::Error: Send,
 {
-    if let [block] = blocks {
+    let (first, count) = (blocks.start, blocks.len());
+    if count <= 1 {
         return model
-            .expectation(block, sums)
+            .expectation(block(data, first)?, sums)
             .map_err(|error| BlockError::Expectation { block: first, error });
     }
-    let middle = blocks.len().next_power_of_two() / 2; // below the number of blocks
-    let (left, right) = blocks.split_at(middle);
+    let middle = first + count.next_power_of_two() / 2; // below the end
     let (left, right) = rayon::join(
-        || sum_node(model, left, first, sums, empty, release),
+        || sum_node(model, data, first..middle, sums, empty, release),
         || {
-            let mut sums = empty(first + middle)?;
-            let free_energy = sum_node(model, right, first + middle, &mut sums, empty, release)?;
+            let mut sums = empty(middle)?;
+            let free_energy = sum_node(model, data, middle..blocks.end, &mut sums, empty, release)?;
             Ok::<_, BlockError<M::Error>>((sums, free_energy))
         },
     );

@@ -75,6 +75,7 @@ impl From<TablesError> for ReductionError {
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use]
 pub struct PartialSum<S> {
     first_block: usize, // a multiple of the power of two at or above `blocks`
     blocks: usize,      // at least 1
@@ -203,6 +204,7 @@ impl<S: TablesMut> PartialSum<S> {
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
+#[must_use = "sums are given back by `finish` or `into_parts`"]
 pub struct Reduction<S> {
     next_block: usize,
     sums: Vec<PartialSum<S>>, // consecutive, none of them siblings with all of their blocks

@@ -2,6 +2,7 @@ use crate::{End, FitError, OptionError, Outcome, TablesMut};
 
 /// One run of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct Restart {
     /// Which one, from 0.
     pub index: usize,
@@ -111,6 +112,7 @@ impl Restarts {
     /// parameters are to be saved.
     ///
     /// A run that was stopped while annealing is the best only if there is no other.
+    #[must_use = "parameters that are the best so far are to be put aside"]
     pub fn keep(&mut self, outcome: &Outcome) -> bool {
         self.stopped |= outcome.end == End::Stopped;
         let rank = |outcome: &Outcome| (outcome.beta != 1.0, outcome.objective);
@@ -205,6 +207,7 @@ impl Restarts {
 ///
 /// # Source
 /// G. Steele, D. Lea & C. Flood, Fast splittable pseudorandom number generators, OOPSLA 2014.
+#[must_use]
 pub const fn restart_seed(base: u64, index: usize) -> u64 {
     if index == 0 {
         return base;

@@ -1,4 +1,4 @@
-use core::ops::ControlFlow;
+use core::{borrow::Borrow, ops::ControlFlow};
 
 use countgrid_math::{Real, exp, ln};
 
@@ -122,16 +122,52 @@ impl StepwisePlan {
     /// # Errors
     /// [`FitError::Model`], [`FitError::Objective`], [`FitError::Share`]; [`FitError::NoBatch`] if a pass has no
     /// mini-batch. The model has then the parameters of the last update.
-    pub fn fit<B, M, I>(
+    ///
+    /// A mini-batch is of the type `B` that the model is fitted to, or lends one: `&[f64]` and `Vec<f64>` are mini-batches of a model
+    /// that is `Fit<[f64]>`.
+    ///
+    /// ```
+    /// use core::convert::Infallible;
+    /// use countgrid_em::{Fit, Learn, StepwiseOptions, Table, TableBuffer, Tables, TablesMut, no_observer};
+    ///
+    /// struct Poisson { rate: f64 }
+    /// impl Fit<[f64]> for Poisson {
+    ///     fn expectation(&self, batch: &[f64], sums: &mut Self::Statistics) -> Result<f64, Infallible> {
+    ///         let tokens: f64 = batch.iter().sum();
+    ///         sums.buffer_mut()[0] += batch.len() as f64;
+    ///         sums.buffer_mut()[1] += tokens;
+    ///         Ok(self.rate * batch.len() as f64 - tokens * self.rate.ln())
+    ///     }
+    /// }
+    /// impl Learn for Poisson {
+    ///     type Statistics = TableBuffer<f64, [Table; 1], [f64; 2]>;
+    ///     type Error = Infallible;
+    ///     fn maximization(&mut self, sums: &mut Self::Statistics) -> Result<(), Infallible> {
+    ///         self.rate = sums.buffer()[1] / sums.buffer()[0];
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let data: Vec<f64> = (0..1000).map(|t| f64::from(t % 5)).collect();
+    /// let mut sums = TableBuffer::new([Table::new("sums", 1, 2)], [0.0; 2])?;
+    /// let mut model = Poisson { rate: 1.0 };
+    /// let batches = |_pass| data.chunks(100).map(|batch| (batch, 0.1)); // each a tenth of the data
+    /// StepwiseOptions::default().check()?.fit(&mut model, batches, &mut sums, no_observer)?;
+    /// assert!((model.rate - 2.0).abs() < 1e-12);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn fit<B, M, D, I>(
         &self,
         model: &mut M,
-        statistics: &mut M::Statistics,
         mut batches: impl FnMut(usize) -> I,
+        statistics: &mut M::Statistics,
         mut observer: impl FnMut(&M, &Progress) -> ControlFlow<()>,
     ) -> Result<Outcome, FitError<M::Error>>
     where
+        B: ?Sized,
         M: Fit<B>,
-        I: IntoIterator<Item = (B, f64)>,
+        D: Borrow<B>,
+        I: IntoIterator<Item = (D, f64)>,
     {
         let mut fit = StepwiseFit::new(*self);
         loop {
@@ -140,14 +176,14 @@ impl StepwisePlan {
             let mut batches = batches(pass).into_iter().peekable();
             while let Some((batch, share)) = batches.next() {
                 let last = batches.peek().is_none();
-                let (progress, end) = fit.step(model, &batch, share, last, statistics)?;
+                let (progress, end) = fit.step(model, batch.borrow(), statistics, share, last)?;
                 if observer(model, &progress).is_break() {
-                    return Ok(Outcome::new(&progress, End::Stopped));
+                    return Ok(Outcome::of(model, &progress, End::Stopped));
                 }
                 ended = Some((progress, end));
             }
             if let (progress, Some(end)) = ended.ok_or(FitError::NoBatch { pass })? {
-                return Ok(Outcome::new(&progress, end));
+                return Ok(Outcome::of(model, &progress, end));
             }
         }
     }
@@ -184,7 +220,7 @@ pub struct StepwiseState {
 ///     let mut fit = StepwiseFit::new(plan);
 ///     loop {
 ///         for (place, (batch, share)) in batches.iter().enumerate() {
-///             let (progress, end) = fit.step(model, batch, *share, place + 1 == batches.len(), statistics)?;
+///             let (progress, end) = fit.step(model, batch, statistics, *share, place + 1 == batches.len())?;
 ///             show(progress.free_energy);
 ///             if end.is_some() {
 ///                 return Ok(());
@@ -194,6 +230,7 @@ pub struct StepwiseState {
 /// }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use = "nothing is learned but by its steps"]
 pub struct StepwiseFit {
     plan: StepwisePlan,
     state: StepwiseState,
@@ -225,9 +262,9 @@ impl StepwiseFit {
         &mut self,
         model: &mut M,
         batch: &B,
+        statistics: &mut M::Statistics,
         share: f64,
         last: bool,
-        statistics: &mut M::Statistics,
     ) -> Result<(Progress, Option<End>), FitError<M::Error>>
     where
         B: ?Sized,
@@ -235,7 +272,7 @@ impl StepwiseFit {
     {
         let StepwiseState { steps, pass, previous, .. } = self.state;
         let mut stepwise = Stepwise::resume(self.plan, steps);
-        self.state.free_energy += stepwise.step(model, batch, share, statistics)?;
+        self.state.free_energy += stepwise.step(model, batch, statistics, share)?;
         self.state.share += share;
         self.state.steps = stepwise.steps();
         let (iteration, free_energy) = (self.state.steps, self.state.free_energy / self.state.share);
@@ -272,19 +309,20 @@ impl StepwiseFit {
 ///
 /// fn learn<B, M: Fit<B>>(
 ///     model: &mut M,
-///     statistics: &mut M::Statistics,
 ///     stream: impl Iterator<Item = B>,
+///     statistics: &mut M::Statistics,
 ///     share: f64, // of a mini-batch in the data to which pseudocounts relate
 /// ) -> Result<usize, FitError<M::Error>> {
 ///     let plan = StepwiseOptions::default().check().expect("the defaults are good");
 ///     let mut stepwise = Stepwise::new(plan);
 ///     for batch in stream {
-///         stepwise.step(model, &batch, share, statistics)?;
+///         stepwise.step(model, &batch, statistics, share)?;
 ///     }
 ///     Ok(stepwise.steps())
 /// }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use = "nothing is learned but by its steps"]
 pub struct Stepwise {
     plan: StepwisePlan,
     steps: usize,
@@ -314,8 +352,8 @@ impl Stepwise {
         &mut self,
         model: &mut M,
         batch: &B,
-        share: f64,
         statistics: &mut M::Statistics,
+        share: f64,
     ) -> Result<f64, FitError<M::Error>>
     where
         B: ?Sized,

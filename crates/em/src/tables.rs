@@ -24,6 +24,7 @@ impl Table {
 /// const SHAPE: [Table; 2] = [Table::new("pi", 3, 16), Table::new("prior", 1, 16)];
 /// static PARAMETERS: [f32; elements(&SHAPE).unwrap()] = [0.0; 64];
 /// ```
+#[must_use]
 pub const fn elements(layout: &[Table]) -> Option<usize> {
     let (mut sum, mut table) = (0_usize, 0);
     while table < layout.len() {

@@ -306,7 +306,7 @@ fn annealing_ends_at_the_exact_posterior_and_converges_only_there() {
     let schedule = Annealing::linear(0.5, 4).unwrap();
     let mut changes = Vec::new();
     let outcome = plan(1e-5, 9)
-        .fit_annealed(&schedule, &mut script, &(), &mut none, |_, progress| {
+        .fit_annealed(&mut script, &(), &mut none, &schedule, |_, progress| {
             changes.push(progress.change);
             ControlFlow::Continue(())
         })
@@ -317,15 +317,15 @@ fn annealing_ends_at_the_exact_posterior_and_converges_only_there() {
 
     // The limit counts from β = 1 on.
     let (mut script, mut none) = Script::new(&[9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0]);
-    let outcome = plan(0.0, 2).fit_annealed(&schedule, &mut script, &(), &mut none, no_observer).unwrap();
+    let outcome = plan(0.0, 2).fit_annealed(&mut script, &(), &mut none, &schedule, no_observer).unwrap();
     assert_eq!((outcome.iterations, outcome.beta, outcome.end), (6, 1.0, End::Limit));
 
     // However it ends, the model is back at β = 1.
     let (mut script, mut none) = Script::new(&[9.0, 8.0]);
     let stop = |_: &Script, _: &Progress| ControlFlow::Break(());
-    let outcome = plan(0.0, 2).fit_annealed(&schedule, &mut script, &(), &mut none, stop).unwrap();
+    let outcome = plan(0.0, 2).fit_annealed(&mut script, &(), &mut none, &schedule, stop).unwrap();
     assert_eq!((outcome.beta, outcome.end, script.beta), (0.5, End::Stopped, 1.0));
-    plan(0.0, 2).fit_annealed(&schedule, &mut script, &(), &mut none, no_observer).unwrap_err();
+    plan(0.0, 2).fit_annealed(&mut script, &(), &mut none, &schedule, no_observer).unwrap_err();
     assert_eq!(script.beta, 1.0);
 }
 
@@ -334,7 +334,7 @@ fn an_annealed_fit_is_its_steps_also_when_it_is_written_down_after_each() {
     let (schedule, plan) = (Annealing::geometric(0.1, 6).unwrap(), plan(1e-4, 40));
     let (mut model, mut sums) = mixture(3);
     let mut seen = Vec::new();
-    let outcome = plan.fit_annealed(&schedule, &mut model, &bags(), &mut sums, |_, progress| {
+    let outcome = plan.fit_annealed(&mut model, &bags(), &mut sums, &schedule, |_, progress| {
         seen.push(*progress);
         ControlFlow::Continue(())
     });
@@ -345,7 +345,7 @@ fn an_annealed_fit_is_its_steps_also_when_it_is_written_down_after_each() {
         let last = iterations.last();
         assert_eq!(iterations.updates(), last.map_or(0, |last| last.iteration));
         iterations = Iterations::resume(plan, last);
-        let step = iterations.step_annealed(&schedule, &mut stepped, &bags(), &mut stepped_sums);
+        let step = iterations.step_annealed(&mut stepped, &bags(), &mut stepped_sums, &schedule);
         let (progress, end) = step.unwrap();
         steps.push(progress);
         if let Some(end) = end {
@@ -378,7 +378,7 @@ fn an_annealed_mixture_is_fitted_as_well() {
     let (mut model, mut sums) = mixture(5);
     let schedule = Annealing::geometric(0.1, 20).unwrap();
     let outcome =
-        plan(1e-10, 500).fit_annealed(&schedule, &mut model, &bags(), &mut sums, no_observer).unwrap();
+        plan(1e-10, 500).fit_annealed(&mut model, &bags(), &mut sums, &schedule, no_observer).unwrap();
     assert_eq!((outcome.beta, outcome.end), (1.0, End::Converged));
     // Reported at β = 1: what the exact E-step says.
     assert_eq!(model.expectation(&bags(), &mut mixture(0).1).unwrap(), outcome.free_energy);
@@ -416,7 +416,7 @@ fn outcome(objective: f64, beta: f64, end: End) -> Outcome {
         let stop = end == End::Stopped && progress.beta == beta;
         if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let outcome = plan(0.0, 3).fit_annealed(&schedule, &mut script, &(), &mut none, observer).unwrap();
+    let outcome = plan(0.0, 3).fit_annealed(&mut script, &(), &mut none, &schedule, observer).unwrap();
     assert_eq!((outcome.end, outcome.objective), (end, objective));
     outcome
 }

@@ -52,8 +52,8 @@ fn one_full_batch_and_whole_steps_are_batch_em() {
     let outcome = plan
         .fit(
             &mut stepwise,
-            &mut sums,
             |_| [(bags, 1.0)],
+            &mut sums,
             |_, progress| {
                 seen.push(progress.free_energy);
                 ControlFlow::Continue(())
@@ -84,7 +84,7 @@ proptest! {
             for (sum, s) in expected.iter_mut().zip(alone.buffer()) {
                 *sum = (1.0 - eta) * *sum + eta / share * s;
             }
-            prop_assert_eq!(stepwise.step(&mut model, part, share, &mut sums).unwrap(), free_energy);
+            prop_assert_eq!(stepwise.step(&mut model, part, &mut sums, share).unwrap(), free_energy);
             for (sum, expected) in sums.buffer().iter().zip(expected) {
                 prop_assert!((sum - expected).abs() <= 1e-13 * (1.0 + expected), "{sum} {expected}");
             }
@@ -106,7 +106,7 @@ fn mini_batches_get_where_the_batch_gets() {
     let batches = |pass: usize| {
         (0..12).map(move |n| (n + pass) % 12 * 20).map(|at| (bags.slice(at..at + 20).unwrap(), 1.0 / 12.0))
     };
-    let outcome = plan.fit(&mut model, &mut sums, batches, no_observer).unwrap();
+    let outcome = plan.fit(&mut model, batches, &mut sums, no_observer).unwrap();
     let reached = model.expectation(&bags, &mut mixture(0).1).unwrap();
     // The steps of the last pass, about 0.02 long, leave less than a thousandth.
     assert!(reached - best.free_energy < 1e-3 * best.free_energy, "{reached} {best:?} {outcome:?}");
@@ -122,7 +122,7 @@ fn progress_speaks_of_the_whole_data_set_and_compares_passes() {
     let mut seen: Vec<Progress> = Vec::new();
     let plan = plan(StepSize::Power { exponent: 1.0, delay: 0.0 }, 3, 0.0);
     let outcome = plan
-        .fit(&mut model, &mut sums, halves, |_, progress| {
+        .fit(&mut model, halves, &mut sums, |_, progress| {
             seen.push(*progress);
             ControlFlow::Continue(())
         })
@@ -138,7 +138,7 @@ fn progress_speaks_of_the_whole_data_set_and_compares_passes() {
     let stop = |_: &_, progress: &Progress| {
         if progress.iteration == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let outcome = plan.fit(&mut model, &mut sums, halves, stop).unwrap();
+    let outcome = plan.fit(&mut model, halves, &mut sums, stop).unwrap();
     assert_eq!((outcome.iterations, outcome.end), (3, End::Stopped));
 }
 
@@ -149,7 +149,7 @@ fn a_pass_that_changes_nothing_is_convergence() {
     let mut chain = Chain::new(2, [0.0_f32; 6]).unwrap();
     let mut sums = TableBuffer::new(models::chain_layout(2), [0.0; 6]).unwrap();
     let mut stepwise = Stepwise::new(plan(StepSize::Constant(1.0), 1, 0.0));
-    let mut step = || stepwise.step(&mut chain, &sequences[..], 1.0, &mut sums).unwrap();
+    let mut step = || stepwise.step(&mut chain, &sequences[..], &mut sums, 1.0).unwrap();
     let free_energies = [step(), step(), step()]; // an unsized batch
     assert!(free_energies[1] < free_energies[0] && free_energies[1] == free_energies[2]);
 
@@ -157,7 +157,7 @@ fn a_pass_that_changes_nothing_is_convergence() {
     let bags = Dense::new(FEATURES, &counts).unwrap();
     let (mut model, mut sums) = mixture(3);
     let plan = plan(StepSize::Constant(1.0), 1000, 1e-9);
-    let outcome = plan.fit(&mut model, &mut sums, |_| [(bags, 1.0)], no_observer).unwrap();
+    let outcome = plan.fit(&mut model, |_| [(bags, 1.0)], &mut sums, no_observer).unwrap();
     assert_eq!(outcome.end, End::Converged);
     assert!(outcome.iterations < 1000);
 }
@@ -171,13 +171,13 @@ fn a_fit_goes_on_where_it_left_off() {
     let (mut whole, mut whole_sums) = mixture(3);
     let mut stepwise = Stepwise::new(plan);
     for n in 0..4 {
-        stepwise.step(&mut whole, &part(n), 0.25, &mut whole_sums).unwrap();
+        stepwise.step(&mut whole, &part(n), &mut whole_sums, 0.25).unwrap();
     }
     let (mut model, mut sums) = mixture(3);
     let mut stepwise = Stepwise::new(plan);
     for n in 0..4 {
         stepwise = Stepwise::resume(plan, stepwise.steps());
-        stepwise.step(&mut model, &part(n), 0.25, &mut sums).unwrap();
+        stepwise.step(&mut model, &part(n), &mut sums, 0.25).unwrap();
     }
     assert_eq!(model.buffer(), whole.buffer());
 }
@@ -213,12 +213,12 @@ fn what_makes_no_sense_is_refused() {
     let before = model.buffer().to_vec();
     let mut stepwise = Stepwise::new(plan(StepSize::Constant(0.5), 1, 0.0));
     for share in [0.0, -1.0, 1.5, 1e-310] {
-        let error = stepwise.step(&mut model, &bags, share, &mut sums).unwrap_err();
+        let error = stepwise.step(&mut model, &bags, &mut sums, share).unwrap_err();
         assert_eq!(error, FitError::Share { iteration: 0, share });
     }
-    assert!(stepwise.step(&mut model, &bags, f64::NAN, &mut sums).is_err());
+    assert!(stepwise.step(&mut model, &bags, &mut sums, f64::NAN).is_err());
     let none =
-        plan(StepSize::Constant(0.5), 2, 0.0).fit(&mut model, &mut sums, |_| [(bags, 1.0); 0], no_observer);
+        plan(StepSize::Constant(0.5), 2, 0.0).fit(&mut model, |_| [(bags, 1.0); 0], &mut sums, no_observer);
     assert_eq!(none, Err(FitError::NoBatch { pass: 0 }));
     assert_eq!((model.buffer(), stepwise.steps()), (before.as_slice(), 0));
 }
@@ -234,7 +234,7 @@ fn a_fit_is_its_steps_also_when_it_is_written_down_after_each() {
         let plan = plan(StepSize::Power { exponent: 0.7, delay: 2.0 }, passes, tolerance);
         let (mut model, mut sums) = mixture(2);
         let mut seen = Vec::new();
-        let outcome = plan.fit(&mut model, &mut sums, batches, |_, progress| {
+        let outcome = plan.fit(&mut model, batches, &mut sums, |_, progress| {
             seen.push(*progress);
             ControlFlow::Continue(())
         });
@@ -248,7 +248,7 @@ fn a_fit_is_its_steps_also_when_it_is_written_down_after_each() {
             for (n, (batch, share)) in batches(fit.state().pass).enumerate() {
                 fit = StepwiseFit::resume(plan, *fit.state());
                 let (progress, end) =
-                    fit.step(&mut stepped, &batch, share, n == 11, &mut stepped_sums).unwrap();
+                    fit.step(&mut stepped, &batch, &mut stepped_sums, share, n == 11).unwrap();
                 steps.push(progress);
                 if let Some(end) = end {
                     break 'passes end;

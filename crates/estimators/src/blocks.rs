@@ -75,6 +75,10 @@ impl<L: Learn<Error: BagError>> Learn for BlockLearner<L> {
     fn penalty(&self) -> f64 {
         self.learner.penalty()
     }
+
+    fn coinciding_components(&self) -> Option<usize> {
+        self.learner.coinciding_components()
+    }
 }
 
 /// The E-step of `items` bags or sequences that are in memory, leaf by leaf: `slice` has those of a range.
@@ -117,9 +121,13 @@ fn named<E: BagError>(error: BlockError<E>, first: usize) -> EstimatorError {
     }
 }
 
-impl<L: Anneal> Anneal for BlockLearner<L> {
+impl<L: Anneal<Error: BagError>> Anneal for BlockLearner<L> {
     fn set_inverse_temperature(&mut self, beta: f64) {
         self.learner.set_inverse_temperature(beta);
+    }
+
+    fn perturb(&mut self, statistics: &mut Self::Statistics, size: f64, seed: u64) {
+        self.learner.perturb(statistics.sums_mut(), size, seed);
     }
 }
 
@@ -181,7 +189,7 @@ where
         let refuse = |error: CorpusError| FitError::Model(error.into());
         match self.0.next(bags).transpose().map_err(refuse)? {
             Some(MiniBatch { bags, share }) => {
-                fit.step(learner, &bags, share, self.0.left() == 0, statistics)
+                fit.step(learner, &bags, statistics, share, self.0.left() == 0)
             }
             None => Err(FitError::NoBatch { pass: fit.state().pass }),
         }

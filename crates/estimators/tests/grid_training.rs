@@ -136,7 +136,7 @@ fn reference<T: Stored>(options: &GridOptions, bags: &Blocks<T>) -> (Vec<T>, usi
             let outcome = match options.start {
                 GridStart::Annealed { beta, iterations } if last => {
                     let annealing = Annealing::geometric(beta, iterations).unwrap();
-                    em.fit_annealed(&annealing, &mut model, bags, &mut statistics, no_observer)
+                    em.fit_annealed(&mut model, bags, &mut statistics, &annealing, no_observer)
                 }
                 GridStart::MiniBatches { size, passes } if last => {
                     let stepwise = StepwiseOptions {
@@ -150,7 +150,7 @@ fn reference<T: Stored>(options: &GridOptions, bags: &Blocks<T>) -> (Vec<T>, usi
                             .map(|batch| (batch.bags, batch.share))
                     };
                     let stepwise = stepwise.check().unwrap();
-                    before = stepwise.fit(&mut model, &mut statistics, pass, no_observer).unwrap().iterations;
+                    before = stepwise.fit(&mut model, pass, &mut statistics, no_observer).unwrap().iterations;
                     em.fit(&mut model, bags, &mut statistics, no_observer)
                 }
                 _ => em.fit(&mut model, bags, &mut statistics, no_observer),

@@ -51,7 +51,7 @@ impl<L: Learn<Error: Into<EstimatorError>>> Learn for ByTree<L> {
     }
 }
 
-impl<L: Anneal> Anneal for ByTree<L> {
+impl<L: Anneal<Error: Into<EstimatorError>>> Anneal for ByTree<L> {
     fn set_inverse_temperature(&mut self, beta: f64) {
         self.0.set_inverse_temperature(beta);
     }
@@ -191,7 +191,7 @@ fn grids_are_fitted_to_the_sum_in_the_tree() {
         let outcome = match start {
             GridStart::Annealed { beta, iterations } => {
                 let annealing = Annealing::geometric(beta, iterations).unwrap();
-                em.fit_annealed(&annealing, &mut model, &views[..], &mut statistics, no_observer)
+                em.fit_annealed(&mut model, &views[..], &mut statistics, &annealing, no_observer)
             }
             _ => {
                 if let GridStart::MiniBatches { size, passes } = start {
@@ -200,7 +200,7 @@ fn grids_are_fitted_to_the_sum_in_the_tree() {
                         let all = MiniBatches::new(&memory, size, rng.next_u64()).map(|batch| batch.unwrap());
                         all.map(|batch| (batch.bags, batch.share)).collect::<Vec<_>>()
                     };
-                    plan.check().unwrap().fit(&mut model, &mut statistics, batches, no_observer).unwrap();
+                    plan.check().unwrap().fit(&mut model, batches, &mut statistics, no_observer).unwrap();
                 }
                 em.fit(&mut model, &views[..], &mut statistics, no_observer)
             }

@@ -1,7 +1,8 @@
 use countgrid_counts::Bags;
 use countgrid_em::{
-    Anneal, Fit, Learn,
+    Anneal, Distributions, Fit, Learn, coinciding,
     parallel::{Rows, in_pool},
+    perturb_tables,
 };
 use countgrid_math::{Kernel, Level, Real, dispatch, sum, sum_ln_floored};
 
@@ -244,6 +245,15 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Learn for Learner<T, S
         }
         penalty
     }
+
+    /// Of windows of one cell each, which are the components of a mixture, those whose distributions coincide. Larger windows
+    /// share cells, so that neighbours are alike in a good fit, and cells where no bag lies are alike by the pseudocount: `None`.
+    fn coinciding_components(&self) -> Option<usize> {
+        let cells = self.shape().cells();
+        let (pi, _) = self.grid.tables();
+        let cell = |i: usize| pi.get(i..).unwrap_or_default().iter().step_by(cells).copied();
+        (self.shape().windows().volume() == 1).then(|| coinciding(cells, cell))
+    }
 }
 
 impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Anneal for Learner<T, S, D> {
@@ -251,6 +261,16 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Anneal for Learner<T, 
     fn set_inverse_temperature(&mut self, beta: f64) {
         let beta = T::from_f64(beta);
         self.beta = if beta > T::zero() && beta < T::one() { beta } else { T::one() };
+    }
+
+    /// Every entry of `pi` by a share of itself, each cell's distribution normalised; the prior stays. Statistics of another
+    /// shape have no scratch for it: nothing is then perturbed, and the E-step refuses them.
+    fn perturb(&mut self, statistics: &mut Self::Statistics, size: f64, seed: u64) {
+        if self.same_shape(statistics.shape()).is_ok() {
+            perturb_tables(&mut self.grid, &[Distributions::Columns], size, seed);
+            let (_, _, scratch) = statistics.parts_mut();
+            self.histograms.refresh(&self.grid, scratch);
+        }
     }
 }
 

@@ -206,7 +206,10 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, W: AsMut<[f64]>> Learn for Learner<T, 
     }
 }
 
-impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, W> Anneal for Learner<T, S, W> {
+/// Nothing is perturbed, and no components are said to coincide: the points of a map are tied to one another by its basis
+/// functions, so that neighbours are alike in a good fit and no point can leave another on its own. A map whose points have come
+/// to lie on one another is begun anew, from principal components ([`Gtm::initialise`]).
+impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, W: AsMut<[f64]>> Anneal for Learner<T, S, W> {
     /// `q ∝ exp(β s)`; anything but a number in `(0, 1)` means 1.
     fn set_inverse_temperature(&mut self, beta: f64) {
         let beta = T::from_f64(beta);

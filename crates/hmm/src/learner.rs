@@ -1,7 +1,7 @@
 use core::marker::PhantomData;
 
 use countgrid_counts::{Sequences, Symbol};
-use countgrid_em::{Fit, Learn, Table, Tables, TablesExt, TablesMut, TablesMutExt};
+use countgrid_em::{Fit, Learn, Table, Tables, TablesExt, TablesMut, TablesMutExt, coinciding};
 use countgrid_math::{Real, ln};
 
 use crate::{
@@ -236,6 +236,16 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Learn for Learner<Hmm<T, S>> {
 
     fn penalty(&self) -> f64 {
         penalty(self.pseudocount(), self.model.buffer())
+    }
+
+    /// States that coincide in what they emit and in where they go. Where they are reached from is as the weights of a mixture:
+    /// copies may differ in it.
+    fn coinciding_components(&self) -> Option<usize> {
+        let (states, (_, trans, emit)) = (self.model.shape().states(), self.model.tables());
+        Some(coinciding(states, |state| {
+            let emitted = emit.get(state..).unwrap_or_default().iter().step_by(states);
+            emitted.chain(trans.chunks_exact(states).nth(state).unwrap_or_default()).copied()
+        }))
     }
 }
 

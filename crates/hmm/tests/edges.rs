@@ -309,3 +309,16 @@ fn a_chain_says_where_a_sequence_becomes_impossible() {
     assert_eq!(refused, HmmError::Impossible { sequence: 0, position: 3 });
     assert_eq!(chain.expected_counts(&sequence, &mut [0.0; 6], &mut []), Err(refused));
 }
+
+#[test]
+fn states_that_coincide_are_counted() {
+    let shape = Shape::new(2, 2).unwrap();
+    let count = |tables: [f64; 10]| {
+        Learner::new(Hmm::new(shape, tables).unwrap(), 0.0).unwrap().coinciding_components()
+    };
+    let copies = [0.9, 0.1, 0.7, 0.3, 0.7, 0.3, 0.4, 0.4, 0.6, 0.6];
+    assert_eq!(count(copies), Some(1), "whichever is begun with");
+    // Another way on, or another emission, is another state.
+    assert_eq!(count([0.9, 0.1, 0.7, 0.3, 0.6, 0.4, 0.4, 0.4, 0.6, 0.6]), Some(0));
+    assert_eq!(count([0.9, 0.1, 0.7, 0.3, 0.7, 0.3, 0.4, 0.5, 0.6, 0.5]), Some(0));
+}

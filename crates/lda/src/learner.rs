@@ -1,6 +1,6 @@
 use countgrid_counts::Bags;
 use countgrid_em::{
-    Fit, Learn, Table, Tables, TablesMut,
+    Fit, Learn, Table, Tables, TablesMut, coinciding,
     parallel::{Rows, for_each, threads},
 };
 use countgrid_math::{Kernel, Real, dispatch, sum_ln_floored};
@@ -213,6 +213,12 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Learn for Learner<T, S> {
     fn penalty(&self) -> f64 {
         let eta = self.options.smoothing;
         if eta > 0.0 { -eta * sum_ln_floored(self.lda.beta()) } else { 0.0 }
+    }
+
+    /// Topics whose distributions over features coincide.
+    fn coinciding_components(&self) -> Option<usize> {
+        let (beta, topics) = (self.lda.beta(), self.lda.shape().topics());
+        Some(coinciding(topics, |k| beta.get(k..).unwrap_or_default().iter().step_by(topics).copied()))
     }
 }
 

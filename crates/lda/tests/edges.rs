@@ -204,3 +204,20 @@ fn held_out() {
     let error = lda.completion(&observed, &fewer, Inference::default(), &mut scratch).unwrap_err();
     assert_eq!(error, LdaError::Bags { expected: 2, found: 1 });
 }
+
+#[test]
+fn topics_that_coincide_are_counted() {
+    let learner =
+        |tables: [f64; 8]| Learner::new(Lda::new(shape(), tables).unwrap(), Options::default()).unwrap();
+    assert_eq!(learner(TABLES).coinciding_components(), Some(0));
+    // `alpha` says how often a topic is drawn, not what it is.
+    let copies = [0.5, 0.500_001, 0.25, 0.249_999, 0.25, 0.25, 0.3, 0.9];
+    assert_eq!(learner(copies).coinciding_components(), Some(1));
+    // Topics that start alike stay so, and the outcome says it.
+    let (counts, plan) = ([4_u8, 0, 1, 0, 3, 3], EmOptions::default().check().unwrap());
+    let bags = Dense::new(3, &counts).unwrap();
+    let mut uniform =
+        Learner::new(Lda::<f64, _>::uniform(shape(), 0.5).unwrap(), Options::default()).unwrap();
+    let outcome = plan.fit(&mut uniform, &bags, &mut Statistics::allocate(shape(), 1).unwrap(), no_observer);
+    assert_eq!(outcome.unwrap().coinciding, Some(1));
+}

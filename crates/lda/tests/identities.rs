@@ -367,7 +367,7 @@ fn stepwise_fits() {
     let plan = StepwiseOptions { step_size, passes: 20, ..StepwiseOptions::default() }.check().unwrap();
     let view = bags.as_view();
     let batches = |_| (0..6).map(|b| (view.slice(10 * b..10 * (b + 1)).unwrap(), 1.0 / 6.0));
-    plan.fit(&mut learner, &mut statistics, batches, countgrid_em::no_observer).unwrap();
+    plan.fit(&mut learner, batches, &mut statistics, countgrid_em::no_observer).unwrap();
     let first = usize::from(learner.lda().row(0)[1] > learner.lda().row(0)[0]);
     // Ten documents of a batch have five of a kind, which have 4, 2 and on average 3.8 to 4.2 of its words: whatever the
     // weights of the batches, a word's share is that of a mixture of them, but for what the other topic has of it.

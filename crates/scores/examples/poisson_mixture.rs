@@ -319,12 +319,12 @@ pub(crate) fn run() -> Result<Outcome, Box<dyn Error>> {
     let plain = plan.fit(&mut model, &data, &mut sums, no_observer)?;
     model.draw(5.0, 0);
     let schedule = Annealing::geometric(0.1, 20)?;
-    let annealed = plan.fit_annealed(&schedule, &mut model, &data, &mut sums, no_observer)?;
+    let annealed = plan.fit_annealed(&mut model, &data, &mut sums, &schedule, no_observer)?;
     model.draw(5.0, 0);
     let stepwise = StepwiseOptions::default().check()?;
     let share = 30.0 / data.len() as f64;
     let batches = |_| (0..7).filter_map(|week: usize| Some((data.slice(30 * week..30 * week + 30)?, share)));
-    stepwise.fit(&mut model, &mut sums, batches, no_observer)?;
+    stepwise.fit(&mut model, batches, &mut sums, no_observer)?;
     // Of the whole data, as the others are.
     let judged = EmOptions { iterations: 0, ..EmOptions::default() }.check()?;
     let stepped = judged.fit(&mut model, &data, &mut sums, no_observer)?;

@@ -175,7 +175,7 @@ fn annealed<T: Real>(report: &mut Report<'_>, options: Options) -> Result<(), Fa
     let (mut learner, mut statistics) = memory.learner(shape(EXTENTS, SIDES)?, options, random(2))?;
     let (schedule, mut progress) = (Annealing::geometric(0.05, 6)?, Digest::new());
     let plan = EmOptions { tolerance: 1e-4, iterations: 8 }.check()?;
-    plan.fit_annealed(&schedule, &mut learner, &bags, &mut statistics, note(&mut progress))?;
+    plan.fit_annealed(&mut learner, &bags, &mut statistics, &schedule, note(&mut progress))?;
     describe(report, "annealed", progress, &learner, &mut statistics)
 }
 
@@ -207,7 +207,7 @@ fn stepwise<T: Real>(report: &mut Report<'_>, options: Options) -> Result<(), Fa
     };
     let (plan, mut progress) =
         (StepwiseOptions { passes: 2, ..StepwiseOptions::default() }.check()?, Digest::new());
-    plan.fit(&mut learner, &mut statistics, batches, note(&mut progress))?;
+    plan.fit(&mut learner, batches, &mut statistics, note(&mut progress))?;
     describe(report, "stepwise", progress, &learner, &mut statistics)
 }
 

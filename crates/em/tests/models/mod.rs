@@ -4,7 +4,8 @@
 
 use countgrid_counts::{Bags, Count};
 use countgrid_em::{
-    Anneal, Fit, FreeEnergy, Learn, Table, TableBuffer, Tables, TablesError, TablesExt, TablesMut,
+    Anneal, Distributions, Fit, FreeEnergy, Learn, Table, TableBuffer, Tables, TablesError, TablesExt,
+    TablesMut, coinciding, perturb_tables,
 };
 use countgrid_math::{Real, ln, softmax};
 
@@ -17,6 +18,7 @@ pub(crate) struct Mixture<T, S> {
 }
 
 /// Expected bags and tokens, in the shape of the model, and scores `[component]` as scratch.
+#[derive(Clone)]
 pub(crate) struct MixtureSums<T, S> {
     pub(crate) tables: TableBuffer<T, [Table; 2], S>,
     scores: S,
@@ -143,11 +145,19 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Learn for Mixture<T, S> {
         let beta = self.tables.buffer().iter().skip(self.components);
         -self.pseudocount * beta.map(|&x| ln(x.max(T::FLOOR)).to_f64()).sum::<f64>()
     }
+
+    fn coinciding_components(&self) -> Option<usize> {
+        let beta = &self.tables.buffer()[self.components..];
+        Some(coinciding(self.components, |k| beta[k..].iter().step_by(self.components).copied()))
+    }
 }
 
-impl<T: Real, S> Anneal for Mixture<T, S> {
+impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Anneal for Mixture<T, S> {
     fn set_inverse_temperature(&mut self, beta: f64) {
         self.inverse_temperature = T::from_f64(beta);
+    }
+    fn perturb(&mut self, _: &mut Self::Statistics, size: f64, seed: u64) {
+        perturb_tables(&mut self.tables, &[Distributions::Rows, Distributions::Columns], size, seed);
     }
 }
 

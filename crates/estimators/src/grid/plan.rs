@@ -238,7 +238,7 @@ impl<T: Stored> Estimator for GridPlan<T> {
         statistics: &mut Self::Statistics,
     ) -> Step {
         match annealing {
-            Some(annealing) => iterations.step_annealed(annealing, learner, bags, statistics),
+            Some(annealing) => iterations.step_annealed(learner, bags, statistics, annealing),
             None => iterations.step(learner, bags, statistics),
         }
     }
