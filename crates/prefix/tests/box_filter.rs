@@ -1,0 +1,422 @@
+//! Box filters against their definition: every border, anchor, layout and type.
+
+use countgrid_prefix::{
+    Accumulator, Anchor, Border, BoxFilter, FilterError, Mean, Moments, Summand, Table, TableMut, Variance,
+};
+use proptest::prelude::*;
+
+const BORDERS: [Border; 6] =
+    [Border::Wrap, Border::Zero, Border::Replicate, Border::Reflect, Border::Mirror, Border::Clip];
+
+/// The cell seen at position `at` of an axis: the axis is written down once more as its border continues it.
+fn seen(border: Border, extent: usize, at: isize) -> Option<usize> {
+    let there = 0..extent;
+    let period: Vec<usize> = match border {
+        Border::Wrap => there.collect(),
+        Border::Reflect => there.clone().chain(there.rev()).collect(),
+        Border::Mirror if extent == 1 => vec![0],
+        Border::Mirror => there.chain((1..extent - 1).rev()).collect(),
+        Border::Replicate => return Some(at.max(0).min(extent as isize - 1) as usize),
+        _ => return usize::try_from(at).ok().filter(|at| there.contains(at)),
+    };
+    Some(period[at.rem_euclid(period.len() as isize) as usize])
+}
+
+#[derive(Clone, Debug)]
+struct Case<const D: usize> {
+    extents: [usize; D],
+    channels: usize,
+    sides: [usize; D],
+    offsets: [isize; D],
+    borders: [Border; D],
+    strides: [[usize; D]; 2], // of what is read, of what is written
+    values: Vec<i32>,
+}
+
+/// Axes in any order, with gaps.
+fn strides<const D: usize>(
+    extents: [usize; D],
+    channels: usize,
+    order: &[usize],
+    gaps: [usize; D],
+) -> [usize; D] {
+    let (mut strides, mut next) = ([0; D], channels);
+    for &axis in order {
+        strides[axis] = next + gaps[axis];
+        next = strides[axis] * extents[axis].max(1);
+    }
+    strides
+}
+
+fn cases<const D: usize>(most: usize) -> impl Strategy<Value = Case<D>> {
+    let axes = || Just((0..D).rev().collect::<Vec<_>>());
+    let order = prop_oneof![axes(), axes().prop_shuffle()];
+    let gaps = || prop_oneof![Just([0; D]), prop::array::uniform(0usize..3)];
+    (
+        prop::array::uniform(0..=most),
+        1usize..4,
+        prop::array::uniform(1usize..=most + 15),
+        prop::array::uniform(-20isize..20),
+        prop::array::uniform(prop::sample::select(&BORDERS[..])),
+        (order.clone(), gaps(), order, gaps()),
+        prop::collection::vec(-50i32..=50, 97),
+    )
+        .prop_map(|(extents, channels, sides, offsets, borders, (a, gaps_a, b, gaps_b), values)| Case {
+            extents,
+            channels,
+            sides,
+            offsets,
+            borders,
+            strides: [strides(extents, channels, &a, gaps_a), strides(extents, channels, &b, gaps_b)],
+            values,
+        })
+}
+
+impl<const D: usize> Case<D> {
+    fn filter(&self) -> BoxFilter<D> {
+        BoxFilter::new(self.sides).unwrap().with_offsets(self.offsets).unwrap().with_borders(self.borders)
+    }
+
+    fn elements(&self, which: usize) -> usize {
+        let cells = self.extents.iter().zip(&self.strides[which]);
+        cells.map(|(extent, stride)| extent.max(&1) * stride).max().unwrap() + self.channels
+    }
+
+    fn read<T: Clone>(&self, from: impl Fn(i32) -> T) -> Vec<T> {
+        (0..self.elements(0)).map(|i| from(self.values[i % 97])).collect()
+    }
+
+    /// All cells, row-major.
+    fn cells(&self) -> Vec<[usize; D]> {
+        let number = self.extents.iter().product();
+        let cell = |mut rest: usize| {
+            let mut cell = [0; D];
+            for axis in (0..D).rev() {
+                (cell[axis], rest) = (rest % self.extents[axis], rest / self.extents[axis]);
+            }
+            cell
+        };
+        (0..number).map(cell).collect()
+    }
+
+    /// The elements of one channel that the window of a cell sees, and how many cells it counts.
+    fn window<T: Copy>(&self, table: &[T], cell: [usize; D], channel: usize) -> (Vec<T>, u64) {
+        let (mut places, mut count) = (vec![channel], 1);
+        for axis in 0..D {
+            let first = cell[axis] as isize + self.offsets[axis];
+            let at = first..first + self.sides[axis] as isize;
+            let along: Vec<usize> =
+                at.filter_map(|at| seen(self.borders[axis], self.extents[axis], at)).collect();
+            count *= if self.borders[axis] == Border::Clip { along.len() } else { self.sides[axis] } as u64;
+            let stride = self.strides[0][axis];
+            places =
+                places.iter().flat_map(|place| along.iter().map(move |cell| place + cell * stride)).collect();
+        }
+        (places.into_iter().map(|place| table[place]).collect(), count)
+    }
+
+    /// Runs a filter; then `check(window, count, result)` of every element, and nothing else is written.
+    fn each<T: Copy, A: Accumulator, O: Copy + PartialEq + std::fmt::Debug>(
+        &self,
+        table: &[T],
+        untouched: O,
+        run: impl Fn(Table<'_, T, D>, TableMut<'_, O, D>, &mut [A]) -> Result<(), FilterError>,
+        check: impl Fn(&[T], u64, O),
+    ) {
+        let mut out = vec![untouched; self.elements(1)];
+        let needed = self.filter().scratch_len::<A>(self.extents, self.channels);
+        let read = || Table::strided(table, self.extents, self.channels, self.strides[0]).unwrap();
+        let is_empty = self.extents.contains(&0);
+        if !is_empty {
+            let write = TableMut::strided(&mut out, self.extents, self.channels, self.strides[1]).unwrap();
+            let short = run(read(), write, &mut vec![A::ZERO; needed - 1]);
+            assert_eq!(short, Err(FilterError::Scratch { needed, found: needed - 1 }));
+        }
+        let write = TableMut::strided(&mut out, self.extents, self.channels, self.strides[1]).unwrap();
+        run(read(), write, &mut vec![A::ZERO; needed]).unwrap();
+        let mut written = vec![false; out.len()];
+        for cell in self.cells() {
+            for channel in 0..self.channels {
+                let place: usize = (0..D).map(|d| cell[d] * self.strides[1][d]).sum::<usize>() + channel;
+                let (window, count) = self.window(table, cell, channel);
+                check(&window, count, out[place]);
+                assert!(!std::mem::replace(&mut written[place], true));
+            }
+        }
+        assert!(out.iter().zip(written).all(|(&out, written)| written || out == untouched));
+    }
+
+    fn integers<T, A>(&self, from: impl Fn(i32) -> T)
+    where
+        A: Accumulator + PartialEq + std::fmt::Debug + Default,
+        T: Summand<A> + Into<i64> + Mean<A> + PartialEq + std::fmt::Debug + Default,
+        i64: TryFrom<A>,
+        f64: Mean<A>,
+    {
+        let (filter, table) = (self.filter(), self.read(from));
+        let sum = |window: &[T]| window.iter().map(|&x| x.into()).sum::<i64>();
+        self.each::<T, A, A>(
+            &table,
+            A::default(),
+            |table, out, scratch| filter.sums(table, out, scratch),
+            |window, _, found| assert_eq!(i64::try_from(found).ok(), Some(sum(window))),
+        );
+        self.each::<T, A, T>(
+            &table,
+            T::default(),
+            |table, out, scratch| filter.means(table, out, scratch),
+            |window, count, found| {
+                let count = count as i64;
+                let expected = if count == 0 { 0 } else { (2 * sum(window) + count).div_euclid(2 * count) };
+                assert_eq!(found.into(), expected, "{window:?}");
+            },
+        );
+        self.each::<T, A, f64>(
+            &table,
+            -1.0,
+            |table, out, scratch| filter.means(table, out, scratch),
+            |window, count, found| {
+                assert_eq!(found.to_bits() << 1, (sum(window) as f64 / count as f64).to_bits() << 1);
+            },
+        );
+    }
+
+    /// The error is within what the documentation says.
+    fn floats(&self) {
+        let (filter, table) = (self.filter(), self.read(|x| (x as f32).exp2()));
+        let n = filter.additions() as f64;
+        let bound = n * 2f64.powi(-24) / (1.0 - n * 2f64.powi(-24));
+        let sum = |window: &[f32]| window.iter().map(|&x| f64::from(x)).sum::<f64>();
+        self.each::<f32, f32, f32>(
+            &table,
+            -1.0,
+            |table, out, scratch| filter.sums(table, out, scratch),
+            |window, _, found| {
+                let exact = sum(window);
+                // Those of the exact sum itself, in double, are far below.
+                assert!((f64::from(found) - exact).abs() <= (bound + 1e-12) * exact, "{found} {exact}");
+            },
+        );
+        self.each::<f32, f64, f32>(
+            &table,
+            -1.0,
+            |table, out, scratch| filter.means(table, out, scratch),
+            |window, count, found| {
+                let exact = sum(window) / count as f64;
+                let near = (f64::from(found) - exact).abs() <= 2f64.powi(-24) * (1.0 + 1e-6) * exact;
+                assert!(near || count == 0 && found.is_nan());
+            },
+        );
+    }
+
+    fn variances<T, A>(&self, from: impl Fn(i32) -> T, unit_roundoff: f64)
+    where
+        T: Summand<Moments<A>> + Into<f64>,
+        A: Accumulator,
+        f64: Variance<A>,
+    {
+        let (filter, table) = (self.filter(), self.read(from));
+        let n = filter.additions() as f64;
+        self.each::<T, Moments<A>, f64>(
+            &table,
+            -1.0,
+            |table, out, scratch| filter.variances(table, out, scratch),
+            |window, count, found| {
+                if count == 0 {
+                    return assert!(found.is_nan());
+                }
+                let count = count as f64;
+                let sum = |f: &dyn Fn(f64) -> f64| window.iter().map(|&x| f(x.into())).sum::<f64>() / count;
+                let (mean, square) = (sum(&|x| x), sum(&|x| x * x));
+                // In small integers and their squares the sums here are exact.
+                let exact = square - mean * mean;
+                let bound = (3.0 * n + 6.0) * unit_roundoff * square + 8.0 * f64::EPSILON * square;
+                assert!(found >= 0.0 && (found - exact).abs() <= bound, "{found} {exact}");
+            },
+        );
+    }
+}
+
+macro_rules! in_dimension {
+    ($name:ident, $d:literal, $most:literal, $cases:literal) => {
+        mod $name {
+            use super::*;
+            proptest! {
+                #![proptest_config(ProptestConfig::with_cases($cases))]
+                #[test]
+                fn small_integers(case in cases::<$d>($most)) {
+                    case.integers::<u8, u32>(|x| x.unsigned_abs() as u8);
+                    case.integers::<i8, i32>(|x| x as i8);
+                }
+                #[test]
+                fn wide_integers(case in cases::<$d>($most)) {
+                    case.integers::<u16, u64>(|x| x.unsigned_abs() as u16 * 1001);
+                    case.integers::<i16, i64>(|x| x as i16 * 601);
+                    case.integers::<i32, i32>(|x| x); // as the table says
+                }
+                #[test]
+                fn in_place_it_is_the_same(case in cases::<$d>(2 * $most)) {
+                    in_place(&case);
+                }
+                #[test]
+                fn floats(case in cases::<$d>($most)) {
+                    case.floats();
+                }
+                #[test]
+                fn variances(case in cases::<$d>($most)) {
+                    case.variances::<u8, u32>(|x| x.unsigned_abs() as u8, 0.0);
+                    case.variances::<i16, i64>(|x| x as i16, 0.0);
+                    case.variances::<f32, f64>(|x| x as f32, 2f64.powi(-53));
+                    case.variances::<f32, f32>(|x| x as f32, 2f64.powi(-24));
+                }
+            }
+        }
+    };
+}
+in_dimension!(one_axis, 1, 60, 60);
+in_dimension!(two_axes, 2, 12, 40);
+in_dimension!(three_axes, 3, 5, 12);
+
+fn means_of<T: Summand<A>, A: Accumulator, O: Mean<A> + Clone + Default, const D: usize>(
+    filter: BoxFilter<D>,
+    table: &[T],
+    extents: [usize; D],
+) -> Result<Vec<O>, FilterError> {
+    let mut out = vec![O::default(); table.len()];
+    let mut scratch = vec![A::ZERO; filter.scratch_len::<A>(extents, 1)];
+    filter.means(Table::new(table, extents)?, TableMut::new(&mut out, extents)?, &mut scratch)?;
+    Ok(out)
+}
+
+/// The same as from one table into another.
+fn in_place<const D: usize>(case: &Case<D>) {
+    let (filter, extents, channels) = (case.filter(), case.extents, case.channels);
+    let length = extents.iter().product::<usize>() * channels;
+    let table: Vec<i64> = case.values.iter().map(|&x| x.into()).cycle().take(length).collect();
+    let mut sums = table.clone();
+    let mut scratch = vec![-7; filter.scratch_len::<i64>(extents, channels)];
+    let read = Table::interleaved(&table, extents, channels).unwrap();
+    let write = TableMut::interleaved(&mut sums, extents, channels).unwrap();
+    filter.sums(read, write, &mut scratch).unwrap();
+    let mut own = table;
+    let needed = filter.in_place_scratch_len(extents, channels);
+    scratch.resize(needed, -7);
+    filter.sums_in_place(&mut own, extents, channels, &mut scratch).unwrap();
+    assert_eq!(own, sums);
+    if length > 0 && needed > 0 {
+        let refused = filter.sums_in_place(&mut own, extents, channels, &mut scratch[..needed - 1]);
+        assert_eq!(refused, Err(FilterError::Scratch { needed, found: needed - 1 }));
+    }
+}
+
+#[test] // every divisor, and every sum of so many bytes that are extreme or half way
+fn means_of_bytes_are_rounded_exactly() {
+    for side in 1..=300usize {
+        for value in [0, 1, 2, 127, 128, 254, 255] {
+            for other in [0, 1, 255] {
+                let mut line = vec![value; side];
+                for at in 0..side.min(40) {
+                    line[at] = other;
+                    let filter = BoxFilter::new([side]).unwrap().with_border(Border::Wrap);
+                    let sum: u64 = line.iter().map(|&x| u64::from(x)).sum();
+                    let expected = (2 * sum + side as u64) / (2 * side as u64);
+                    let found = means_of::<u8, u32, u8, 1>(filter, &line, [side]).unwrap();
+                    assert!(found.iter().all(|&mean| u64::from(mean) == expected));
+                    match means_of::<u8, u16, u8, 1>(filter, &line, [side]) {
+                        Ok(found) => assert!(found.iter().all(|&mean| u64::from(mean) == expected)),
+                        Err(error) => {
+                            assert!(matches!(error, FilterError::Overflow { .. }) && side > 257)
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn constants_stay_and_an_impulse_becomes_the_window() {
+    for border in BORDERS {
+        for side in [1, 2, 3, 5, 9, 41] {
+            let filter = BoxFilter::new([side, side]).unwrap().with_border(border);
+            let means = means_of::<f32, f32, f32, 2>(filter, &[7.0; 30 * 50], [30, 50]).unwrap();
+            let inside = |mean: &f32| *mean == 7.0 || border == Border::Zero && (0.0..7.0).contains(mean);
+            assert!(means.iter().all(inside), "{border:?} {side}");
+        }
+    }
+    for (anchor, first) in [(Anchor::Start, 7), (Anchor::Centre, 9), (Anchor::End, 10)] {
+        let mut line = [0_i32; 21];
+        line[10] = 4;
+        let filter = BoxFilter::new([4]).unwrap().with_anchor(anchor);
+        let means: Vec<i32> = means_of::<i32, i64, i32, 1>(filter, &line, [21]).unwrap();
+        let expected: Vec<i32> = (0..21).map(|i| i32::from((first..first + 4).contains(&i))).collect();
+        assert_eq!(means, expected, "{anchor:?}");
+    }
+}
+
+#[test] // nothing is carried on: what is not finite, or large, stays within its own windows
+fn floats_do_not_reach_other_windows() {
+    for bad in [f32::NAN, f32::INFINITY, 1e38] {
+        let mut table = vec![1.0_f32; 64 * 64];
+        table[32 * 64 + 32] = bad;
+        for side in [3, 9, 20] {
+            let filter = BoxFilter::new([side, side]).unwrap().with_anchor(Anchor::Start);
+            let means = means_of::<f32, f32, f32, 2>(filter, &table, [64, 64]).unwrap();
+            for (cell, mean) in means.iter().enumerate() {
+                let near = |at: usize| (33 - side..=32).contains(&at);
+                assert_eq!(*mean == 1.0, !(near(cell / 64) && near(cell % 64)), "{cell} {mean}");
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_that_might_overflow_are_refused() {
+    let filter = BoxFilter::new([300]).unwrap();
+    fn refused<T>(magnitude: u64) -> Result<T, FilterError> {
+        Err(FilterError::Overflow { cells: 300, magnitude })
+    }
+    assert_eq!(means_of::<u8, u16, u8, 1>(filter, &[255; 10], [10]), refused(255));
+    assert_eq!(means_of::<u8, u16, u8, 1>(filter, &[218; 10], [10]), Ok(vec![218; 10])); // 65400
+    assert_eq!(means_of::<i8, i16, i8, 1>(filter, &[-128; 10], [10]), refused(128));
+    assert_eq!(
+        means_of::<u64, u64, f64, 1>(filter, &[u64::MAX / 300 + 1; 4], [4]),
+        refused(u64::MAX / 300 + 1)
+    );
+    assert!(means_of::<u64, u64, f64, 1>(filter, &[u64::MAX / 300; 4], [4]).is_ok());
+    let all = BoxFilter::new([1 << 31, 1 << 31, 4]);
+    assert_eq!(all, Err(FilterError::TooLarge));
+}
+
+#[test]
+fn bad_shapes_are_refused() {
+    use FilterError::{EmptySide, Length, Overlap, Shape, TooLarge};
+    assert_eq!(BoxFilter::new([3, 0]), Err(EmptySide { axis: 1 }));
+    assert_eq!(BoxFilter::new([usize::MAX]), Err(TooLarge));
+    assert_eq!(BoxFilter::with_radii([usize::MAX]), Err(TooLarge));
+    let filter = BoxFilter::new([3, 3]).unwrap();
+    assert_eq!(filter.with_offsets([isize::MIN, 0]), Err(TooLarge));
+    assert_eq!(filter.scratch_len::<u32>([usize::MAX; 2], 1), usize::MAX);
+    assert_eq!(filter.scratch_len::<u32>([0, 3], 1), 0);
+    let six = [0_u8; 6];
+    assert_eq!(Table::new(&six, [2, 4]).err(), Some(Length { needed: 8, found: 6 }));
+    assert_eq!(Table::new(&six, [usize::MAX, 0]).err(), Some(TooLarge));
+    assert_eq!(Table::interleaved(&six, [1 << 40, 1 << 40], 3).err(), Some(TooLarge));
+    assert_eq!(Table::strided(&six, [2, 2], 1, [usize::MAX, 1]).err(), Some(TooLarge));
+    assert_eq!(Table::strided(&six, [2, 2], 1, [5, 1]).err(), Some(Length { needed: 7, found: 6 }));
+    assert!(Table::strided(&six, [2, 2], 1, [0, 0]).is_ok()); // one value, seen everywhere
+    let mut out = [0_u32; 6];
+    assert_eq!(TableMut::strided(&mut out, [2, 2], 1, [1, 1]).err(), Some(Overlap));
+    assert_eq!(TableMut::strided(&mut out, [2, 2], 2, [3, 1]).err(), Some(Overlap));
+    let (read, write) = (Table::new(&six, [2, 3]).unwrap(), TableMut::new(&mut out, [3, 2]).unwrap());
+    assert_eq!(filter.sums(read, write, &mut []), Err(Shape));
+    let (read, write) = (Table::new(&six[..0], [0, 3]).unwrap(), TableMut::new(&mut [], [0, 3]).unwrap());
+    assert_eq!(filter.sums::<u8, u32>(read, write, &mut []), Ok(()));
+    for (error, text) in [
+        (EmptySide { axis: 1 }, "the window has no cells along axis 1"),
+        (Length { needed: 8, found: 6 }, "the slice has 6 elements, the table needs 8"),
+        (Shape, "the two tables differ in extents or channels"),
+    ] {
+        assert_eq!(error.to_string(), text);
+    }
+}
