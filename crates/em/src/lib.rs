@@ -81,6 +81,8 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
+//! `docs/model.md` of the repository goes from an empty file to a mixture that is fitted in every way and gives features.
+//!
 //! # Features
 //!
 //! * `std` (default): implies `alloc`, and is passed on to the crates below.
