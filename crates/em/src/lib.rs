@@ -50,36 +50,8 @@
 //! loops above, [`Reduction`], [`PartialSum`] and [`merge_parts`] where some were computed elsewhere. The sums of a
 //! collection then do not depend on where each block was computed.
 //!
-//! [`ParallelByBlocks`] computes blocks on threads. The model above, in all of the loops, with no change to it:
-//!
-//! ```
-//! use countgrid_em::{Chunks, EmOptions, ParallelByBlocks, ParallelStatistics, no_observer};
-//! # use core::convert::Infallible;
-//! # use countgrid_em::{Fit, Learn, Table, TableBuffer, Tables, TablesMut};
-//! # struct Poisson { rate: f64 }
-//! # impl Fit<[f64]> for Poisson {
-//! #     fn expectation(&self, batch: &[f64], sums: &mut Self::Statistics) -> Result<f64, Infallible> {
-//! #         let tokens: f64 = batch.iter().sum();
-//! #         sums.buffer_mut()[0] += batch.len() as f64;
-//! #         sums.buffer_mut()[1] += tokens;
-//! #         Ok(self.rate * batch.len() as f64 - tokens * self.rate.ln())
-//! #     }
-//! # }
-//! # impl Learn for Poisson {
-//! #     type Statistics = TableBuffer<f64, [Table; 1], [f64; 2]>;
-//! #     type Error = Infallible;
-//! #     fn maximization(&mut self, sums: &mut Self::Statistics) -> Result<(), Infallible> {
-//! #         self.rate = sums.buffer()[1] / sums.buffer()[0];
-//! #         Ok(())
-//! #     }
-//! # }
-//! let data = vec![2.5; 100_000];
-//! let sums = TableBuffer::new([Table::new("sums", 1, 2)], [0.0; 2])?;
-//! let (mut model, mut sums) = (ParallelByBlocks::new(Poisson { rate: 1.0 }), ParallelStatistics::new(sums));
-//! EmOptions::default().check()?.fit(&mut model, &Chunks::new(&data), &mut sums, no_observer)?;
-//! assert_eq!(model.model().rate, 2.5);
-//! # Ok::<(), Box<dyn core::error::Error>>(())
-//! ```
+//! [`ParallelByBlocks`] computes blocks on threads, in all of the loops and for any model: one that is fitted to a slice, as above, is
+//! then fitted to [`Chunks`] of it.
 //!
 //! `docs/model.md` of the repository goes from an empty file to a mixture that is fitted in every way and gives features.
 //!

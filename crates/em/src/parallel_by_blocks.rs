@@ -12,22 +12,32 @@ use crate::{
 /// threads; without the feature `rayon`, or in a pool of one thread, it is [`ByBlocks`].
 ///
 /// ```
-/// use countgrid_em::{BlockError, Chunks, EmPlan, Fit, FitError, Outcome, ParallelByBlocks, ParallelStatistics, no_observer};
-///
-/// fn fit<X, M>(
-///     plan: &EmPlan,
-///     model: M,
-///     data: &[X],
-///     statistics: M::Statistics,
-/// ) -> Result<(M, Outcome), FitError<BlockError<M::Error>>>
-/// where
-///     X: Sync,
-///     M: Fit<[X], Statistics: Clone + Send, Error: Send> + Sync,
-/// {
-///     let (mut model, mut statistics) = (ParallelByBlocks::new(model), ParallelStatistics::new(statistics));
-///     let outcome = plan.fit(&mut model, &Chunks::new(data), &mut statistics, no_observer)?;
-///     Ok((model.into_model(), outcome))
-/// }
+/// use countgrid_em::{Chunks, EmOptions, ParallelByBlocks, ParallelStatistics, no_observer};
+/// # use core::convert::Infallible;
+/// # use countgrid_em::{Fit, Learn, Table, TableBuffer, Tables, TablesMut};
+/// # struct Poisson { rate: f64 }
+/// # impl Fit<[f64]> for Poisson {
+/// #     fn expectation(&self, batch: &[f64], sums: &mut Self::Statistics) -> Result<f64, Infallible> {
+/// #         let tokens: f64 = batch.iter().sum();
+/// #         sums.buffer_mut()[0] += batch.len() as f64;
+/// #         sums.buffer_mut()[1] += tokens;
+/// #         Ok(self.rate * batch.len() as f64 - tokens * self.rate.ln())
+/// #     }
+/// # }
+/// # impl Learn for Poisson {
+/// #     type Statistics = TableBuffer<f64, [Table; 1], [f64; 2]>;
+/// #     type Error = Infallible;
+/// #     fn maximization(&mut self, sums: &mut Self::Statistics) -> Result<(), Infallible> {
+/// #         self.rate = sums.buffer()[1] / sums.buffer()[0];
+/// #         Ok(())
+/// #     }
+/// # }
+/// let data = vec![2.5; 100_000];
+/// let sums = TableBuffer::new([Table::new("sums", 1, 2)], [0.0; 2])?;
+/// let (mut model, mut sums) = (ParallelByBlocks::new(Poisson { rate: 1.0 }), ParallelStatistics::new(sums));
+/// EmOptions::default().check()?.fit(&mut model, &Chunks::new(&data), &mut sums, no_observer)?;
+/// assert_eq!(model.model().rate, 2.5);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[must_use]
