@@ -9,6 +9,7 @@ use countgrid_evaluation::{EvaluationError, OptionError as EvaluationOptionError
 use countgrid_grid::GridError;
 use countgrid_gtm::GtmError;
 use countgrid_harmonium::HarmoniumError;
+use countgrid_io::{Problem, ReadError};
 use countgrid_text::TextError;
 
 /// Why a command gave up.
@@ -62,7 +63,26 @@ macro_rules! as_it_is {
         }
     )*};
 }
-as_it_is!(countgrid_io::BlockError countgrid_io::ModelError countgrid_io::ReadError countgrid_io::WriteError);
+as_it_is!(countgrid_io::BlockError countgrid_io::ModelError countgrid_io::WriteError);
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&ReadError> for Failure {
+    fn from(error: &ReadError) -> Self {
+        // It says what to do; with which option is for the program to say.
+        let option = match error.problem() {
+            Problem::NoTextColumn { .. } | Problem::NoText { .. } => "--text-column",
+            Problem::NoSuchColumn { role, .. } => return Self::Message(format!("{error} (--{role}-column)")),
+            Problem::NoVocabulary { .. } | Problem::VocabularyLength { .. } => "--vocabulary",
+            _ => return Self::Message(error.to_string()),
+        };
+        Self::Message(format!("{error} ({option})"))
+    }
+}
 
 impl From<countgrid_io::OutputError> for Failure {
     fn from(error: countgrid_io::OutputError) -> Self {
@@ -76,7 +96,7 @@ pub(crate) const BUG: &str = "this is a bug worth a report";
 impl From<CorpusError> for Failure {
     fn from(error: CorpusError) -> Self {
         let remedy = match &error {
-            CorpusError::Read(error) => return Self::Message(error.to_string()),
+            CorpusError::Read(error) => return error.into(),
             CorpusError::Blocks(error) => return Self::Message(error.to_string()),
             CorpusError::Text(TextError::TooMany { .. }) => "split the document",
             CorpusError::Text(TextError::Ngrams) => "--ngrams takes a number of letters, such as 3",

@@ -68,6 +68,7 @@ fn malformed_lines() {
     refused_file("a.csv", b"id,text\n1,\"never closed\n", &["line 2", "quote"]);
     refused_file("a.csv", b"x,y\n1,b\n", &["`x`, `y`", "--text-column"]);
     refused_file("a.jsonl", b"{\"text\":\"fine\"}\n{\"text\":\n", &["line 2", "not JSON"]);
+    refused_file("a.jsonl", b"{\"text\":\"fine\"}\n{\"text\":7}\n", &["line 2", "a number", "--text-column"]);
     refused_file("a.csv.gz", &gzip(csv(',').as_bytes())[..900], &["gzip stream ends too early"]);
 }
 
@@ -85,7 +86,7 @@ fn docword_files_that_lie() {
     };
     lying(&|lines| lines[0] = "1000000000000".into(), &["line 1", "claims 1000000000000 documents"]);
     lying(&|lines| lines[0] = "3".into(), &["not in 1..=3"]);
-    lying(&|lines| lines[1] = "1000000000000".into(), &["36 words", "1000000000000"]);
+    lying(&|lines| lines[1] = "1000000000000".into(), &["36 words", "1000000000000", "--vocabulary"]);
     lying(&|lines| lines[2] = "1000000000000".into(), &["header says 1000000000000 entries"]);
     lying(&|lines| lines[2] = "7".into(), &["line 11", "one more"]);
     lying(&|lines| lines[2] = "many".into(), &["line 3", "`many`"]);

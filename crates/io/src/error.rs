@@ -275,7 +275,7 @@ impl Problem {
             Self::JsonArray => write!(f, "jq -c '.[]' '{}' > lines.jsonl", file.display()),
             Self::SeveralTables { .. } => f.write_str("name one of them"),
             Self::NoTextColumn { .. } => f.write_str(
-                "name the column that holds the text (--text-column); if the first line is data already, put a header line such as `title,text` above it",
+                "name the column that holds the text; if the first line is data already, put a header line such as `title,text` above it",
             ),
             Self::NoSuchColumn { role, .. } => write!(f, "name one of these as the {role} column"),
             Self::NotANumber { .. } => f.write_str(
@@ -293,7 +293,7 @@ impl Problem {
             Self::Json { .. } | Self::NotAnObject { .. } => {
                 f.write_str("mend the line; each line must be one whole JSON object")
             }
-            Self::NoText { .. } => f.write_str("mend or remove the line, or name another text column (--text-column)"),
+            Self::NoText { .. } => f.write_str("mend or remove the line, or name another text column"),
             Self::Header { .. } => f.write_str(
                 "a docword file begins with three lines: the numbers of documents, of words and of entries",
             ),
@@ -305,14 +305,14 @@ impl Problem {
             }
             Self::TooManyDocuments { .. } => f.write_str("mend the first line: the number of documents"),
             Self::Repeated { .. } => f.write_str("add the counts up on one line"),
-            Self::NoVocabulary { .. } => f.write_str("put it there, or name the file (--vocabulary); one word per line"),
+            Self::NoVocabulary { .. } => f.write_str("put it there, or name the file; one word per line"),
             Self::VocabularyLength { .. } => {
-                f.write_str("name the vocabulary that belongs to the counts (--vocabulary); one word per line")
+                f.write_str("name the vocabulary that belongs to the counts; one word per line")
             }
             Self::NoWord => f.write_str("one word per line, in the order of the word numbers"),
             Self::NoSymbols => f.write_str("remove the record, or mend it"),
             Self::UnknownSymbol { .. } => {
-                f.write_str("mend the sequence, or name an alphabet that has this symbol (--alphabet)")
+                f.write_str("mend the sequence, or name an alphabet that has this symbol")
             }
             Self::TooManySymbols => f.write_str("check that this is the file you mean: a character is a symbol"),
             Self::NoFastaHeader => f.write_str("put one there, such as `>name`; or, if each line is a sequence, say so"),

@@ -177,7 +177,7 @@ fn no_column_that_is_known_to_hold_text() {
         says("a.csv", b"the,first,line is data\nthe,second,too\n"),
         "~/a.csv, line 1: no column is known to hold text, and no two others hold numbers; the \
          columns are `the`, `first`, `line is data`\n\
-         remedy: name the column that holds the text (--text-column); if the first line is data already, put a \
+         remedy: name the column that holds the text; if the first line is data already, put a \
          header line such as `title,text` above it"
     );
     let wide = (0..100).map(|i| format!("w{i}")).collect::<Vec<_>>().join(",");
@@ -206,7 +206,7 @@ fn a_line_that_is_not_a_json_object() {
 
 #[test]
 fn a_json_object_without_its_text() {
-    let remedy = "remedy: mend or remove the line, or name another text column (--text-column)";
+    let remedy = "remedy: mend or remove the line, or name another text column";
     for (line, found) in [
         ("{\"id\":2}", "no such key"),
         ("{\"text\":null}", "null"),

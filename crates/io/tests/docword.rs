@@ -58,7 +58,7 @@ fn a_vocabulary_that_is_named() {
     assert_eq!(
         refusal(folder.path(), "docword.a.txt", &ReadOptions::default()),
         "~/docword.a.txt: no vocabulary; `vocab.a.txt` is expected beside the counts\n\
-         remedy: put it there, or name the file (--vocabulary); one word per line"
+         remedy: put it there, or name the file; one word per line"
     );
 }
 
@@ -123,7 +123,7 @@ fn a_header_that_lies_about_documents_and_words() {
     assert_eq!(
         refusal(folder.path(), "docword.a.txt", &ReadOptions::default()),
         "~/vocab.a.txt: 3 words, but the header of ~/docword.a.txt says 1000000000000000\n\
-         remedy: name the vocabulary that belongs to the counts (--vocabulary); one word per line"
+         remedy: name the vocabulary that belongs to the counts; one word per line"
     );
 }
 

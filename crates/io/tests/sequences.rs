@@ -65,7 +65,7 @@ fn alphabets_are_stated_or_inferred() {
     assert_eq!(
         read("a.txt", b"gatt\nga-ta\n", &stated("acgt")).unwrap_err(),
         "~/a.txt, line 2: `-` at position 3 of the sequence is not in the alphabet `acgt`\nremedy: mend the sequence, or \
-         name an alphabet that has this symbol (--alphabet)"
+         name an alphabet that has this symbol"
     );
     let case = SequenceOptions { distinguish_case: true, ..SequenceOptions::default() };
     assert_eq!(read("a.txt", b"aA b\n", &case).unwrap().alphabet.symbols(), ['A', 'a', 'b']);
