@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use countgrid_corpus::memory::{format_bytes, peak};
-use countgrid_estimators::format_sides;
+use countgrid_estimators::{Phase, format_sides};
 
 /// Where and how a run reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +123,12 @@ impl Progress<'_> {
     pub(crate) fn show(&self, at: &countgrid_estimators::Progress) {
         let left = self.left(at.share_done);
         let (restart, restarts, iteration) = (at.restart + 1, at.restarts, at.iteration);
-        let grid = format_sides(&at.extents);
+        let sides = format_sides(&at.extents);
+        let (model, unit) = match at.phase {
+            Phase::ContrastiveDivergence => (format!("{sides} topics"), "epoch"),
+            Phase::Langevin => (format!("{sides} topics"), "Langevin step"),
+            _ => (format!("grid {sides}"), "iteration"),
+        };
         let restart_of = if restarts > 1 { format!("restart {restart}/{restarts}, ") } else { String::new() };
         // A harmonium has no bound.
         let bound =
@@ -132,15 +137,15 @@ impl Progress<'_> {
         match (&self.bar, self.report.output) {
             (Some(bar), _) => {
                 bar.set_position(at.done as u64);
-                bar.set_message(format!("{restart_of}{grid}{bound}{left_text}"));
+                bar.set_message(format!("{restart_of}{model}{bound}{left_text}"));
             }
             (None, Output::Text) if iteration % 10 == 0 || at.last => {
-                eprintln!("fit       {restart_of}grid {grid}, iteration {iteration}{bound}{left_text}");
+                eprintln!("fit       {restart_of}{model}, {unit} {iteration}{bound}{left_text}");
             }
             (None, Output::Json) => self.report.object(
                 "iteration",
                 json!({
-                    "restart": restart, "grid": grid, "iteration": iteration,
+                    "restart": restart, "grid": sides, "iteration": iteration,
                     "bound_per_token": at.bound_per_token, "seconds": self.report.seconds(),
                     "seconds_left": left.map(|left| left.as_secs_f64()),
                 }),

@@ -294,3 +294,19 @@ fn what_makes_no_sense_is_refused_with_a_remedy() {
         assert!(!folder.join("model.safetensors").exists(), "{args:?}");
     }
 }
+
+#[test]
+fn progress_is_a_line_every_ten_epochs_or_steps() {
+    let folder = folder();
+    let args = ["fit", "made.csv", "--model", "harmonium", "--topics", "4", "--epochs", "25"];
+    let lines = |args: &[&str]| -> Vec<String> {
+        let printed = String::from_utf8(run(folder.path(), args).stderr).unwrap();
+        let said = |line: &str| line.rsplit_once(',').map_or(line, |(said, _left)| said).to_owned();
+        printed.lines().map(said).collect()
+    };
+    let epochs = [10, 20, 25].map(|n| format!("fit       4 topics, epoch {n}"));
+    assert_eq!(lines(&args), epochs);
+    let sampling = lines(&[&args[..], &["--method", "langevin", "--draws", "20"]].concat());
+    assert_eq!(sampling[..3], epochs);
+    assert_eq!(sampling[3..], [10, 20].map(|n| format!("fit       4 topics, Langevin step {n}")));
+}
