@@ -89,7 +89,7 @@ pub(crate) enum Command {
     /// One cross-validation for each combination of the values given with --try. Writes results.csv and results.json,
     /// and accuracy.svg and accuracy.png: accuracy against capacity, the cells of the grid over those of a window, a line
     /// for each number of axes. Results that are in results.json are not computed again, so a sweep that was interrupted
-    /// continues.
+    /// continues, if its other options are the same: results.json has them as `protocol`.
     #[command(args_override_self = true)]
     Sweep(SweepArgs),
 }

@@ -193,6 +193,21 @@ fn a_sweep_is_a_table_and_a_picture_and_goes_on_where_it_was() {
         let args = ["sweep", "made.csv", "--json", "--folds", "3", "--iterations", "5", "--window", "2x2"];
         stdout(folder.path(), &[&args[..], &["--try", tries, "-o", "out"]].concat())
     };
+    let sweep_with = |args: &[&str]| {
+        let all = [
+            "sweep",
+            "made.csv",
+            "--folds",
+            "3",
+            "--iterations",
+            "5",
+            "--window",
+            "2x2",
+            "--try",
+            "grid=2x2",
+        ];
+        stdout(folder.path(), &[&all[..], &["-o", "out"], args].concat())
+    };
     let read = |name: &str| fs::read_to_string(folder.path().join("out").join(name)).unwrap();
     sweep("grid=2x2");
     let first: Value = serde_json::from_str(&read("results.json")).unwrap();
@@ -212,11 +227,31 @@ fn a_sweep_is_a_table_and_a_picture_and_goes_on_where_it_was() {
     assert!(read("accuracy.svg").contains("1 axis") && read("accuracy.svg").contains("3 axes"));
     assert!(fs::read(folder.path().join("out/accuracy.png")).unwrap().starts_with(b"\x89PNG"));
     // Another protocol is not mixed in.
-    let other = ["sweep", "made.csv", "--folds", "4", "--try", "grid=2x2", "--window", "2x2", "-o", "out"];
-    let refused = run(folder.path(), &other);
-    assert!(!refused.status.success());
-    let printed = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(printed.contains("holds results of another sweep"), "{printed}");
+    let protocol = &both["protocol"];
+    assert_eq!((&protocol["folds"], &protocol["tolerance"]), (&3.into(), &1e-5.into()));
+    assert_eq!((&protocol["window"], &protocol["path"]), (&"2x2".into(), &"made.csv".into()));
+    assert_eq!((&protocol["stem"], protocol.get("try"), protocol.get("grid")), (&false.into(), None, None));
+    let refused = |args: &[&str], parts: &[&str]| {
+        let other =
+            ["sweep", "made.csv", "--folds", "3", "--try", "grid=2x2", "--window", "2x2", "-o", "out"];
+        let refused = run(folder.path(), &[&other, args].concat());
+        assert!(!refused.status.success());
+        let printed = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(parts.iter().all(|part| printed.contains(part)), "{printed}");
+    };
+    let options = ": folds is 3 there and 4 here, iterations is 5 there and 6 here, tokens is not given there and 9 here\n";
+    let args = ["--folds", "4", "--iterations", "6", "--tokens", "9"];
+    refused(&args, &["results of another sweep, with other options", options]);
+    // Threads and reporting are no part of it, and a number is the same however it is written.
+    sweep_with(&["--threads", "1", "--quiet", "--tolerance", "0.00001"]);
+    // Before it was an object it was a text.
+    let mut old: Value = serde_json::from_str(&read("results.json")).unwrap();
+    old["protocol"] = "EvaluationArgs { path: \"made.csv\" }".into();
+    fs::write(folder.path().join("out/results.json"), old.to_string()).unwrap();
+    refused(
+        &["--iterations", "5"],
+        &["results.json: its `protocol` is not an object of options", "remedy: "],
+    );
 }
 
 #[test]

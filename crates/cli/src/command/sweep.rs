@@ -1,12 +1,14 @@
 //! `countgrid sweep`: a cross-validation for each of several options, and a picture of them.
 
 use std::{
+    collections::BTreeSet,
     fs, io,
     ops::ControlFlow,
     path::{Path, PathBuf},
     time::Instant,
 };
 
+use clap::{ArgAction, CommandFactory};
 use countgrid_estimators::Stored;
 use countgrid_evaluation::cross_validate;
 use countgrid_io::{check_outputs, write_atomically};
@@ -15,12 +17,12 @@ use serde_json::{Map, Value, json};
 
 use super::crossval::labelled;
 use crate::{
-    args::{EvaluationArgs, Precision, SweepArgs},
+    args::{Cli, EvaluationArgs, Precision, SweepArgs},
     candidates::{Choice, choices},
     collection::named_inputs,
     failure::{BUG, Failure},
     interrupt::Interrupt,
-    report::Report,
+    report::{Report, plain},
     threads,
 };
 
@@ -60,7 +62,8 @@ fn sweep<T: Stored>(
     let file = folder.join("results.json");
     let written = FILES.map(|name| folder.join(name));
     let data = labelled::<T>(args, &written.each_ref().map(PathBuf::as_path), report)?;
-    let before = known(&file, &protocol(args))?;
+    let protocol = protocol()?;
+    let before = known(&file, &protocol)?;
     let mut results: Vec<Row> = Vec::new();
     for (number, choice) in choices.iter().enumerate() {
         let (candidate, own) = (&choice.candidate, &choice.args);
@@ -111,7 +114,7 @@ fn sweep<T: Stored>(
         );
         results.push(row);
         let _whole = interrupt.writing();
-        write(folder, args, &results)?;
+        write(folder, args, &protocol, &results)?;
     }
     for name in FILES {
         let path = folder.join(name);
@@ -122,18 +125,54 @@ fn sweep<T: Stored>(
     Ok(())
 }
 
-/// What must be the same for two results to be compared.
-fn protocol(args: &EvaluationArgs) -> Value {
-    // All options as they were given, except those that are tried and those of reporting.
-    let mut plain = args.clone();
-    plain.tries.clear();
-    (plain.reporting.quiet, plain.reporting.json) = (false, false);
-    plain.fit.threads = None; // changes no result
-    json!(format!("{plain:?}"))
+/// What must be the same for two results to be compared: all options by name, as they were given or by default, except
+/// those that are tried, those of reporting and those that change no result. Numbers are numbers, flags are true or false;
+/// an option that was not given and has no default is left out.
+fn protocol() -> Result<Map<String, Value>, Failure> {
+    let again = |error: &dyn std::fmt::Display| Failure::new(error, BUG); // this command line was parsed before
+    let mut program = Cli::command();
+    let matches = program.try_get_matches_from_mut(std::env::args_os()).map_err(|error| again(&error))?;
+    let sweep = matches.subcommand_matches("sweep").zip(program.find_subcommand("sweep"));
+    let (given, command) = sweep.ok_or_else(|| again(&"this is no sweep"))?;
+    let mut options = Map::new();
+    for option in command.get_arguments() {
+        let name = option.get_long().unwrap_or("path");
+        let value = match option.get_action() {
+            _ if ["try", "output", "quiet", "json", "threads"].contains(&name) => continue,
+            ArgAction::SetTrue => given.get_flag(option.get_id().as_str()).into(),
+            ArgAction::Set => match given.get_raw(option.get_id().as_str()).and_then(Iterator::last) {
+                Some(text) => number_or_text(&text.to_string_lossy()),
+                None => continue,
+            },
+            _ => continue, // help
+        };
+        options.insert(name.to_owned(), value);
+    }
+    Ok(options)
+}
+
+fn number_or_text(text: &str) -> Value {
+    serde_json::from_str(text).ok().filter(Value::is_number).unwrap_or_else(|| text.into())
+}
+
+/// What differs between the options of an earlier sweep and these: `folds is 3 there and 4 here`.
+fn difference(there: &Map<String, Value>, here: &Map<String, Value>) -> Option<String> {
+    let same = |a: &Value, b: &Value| a == b || a.is_number() && a.as_f64() == b.as_f64();
+    let names: BTreeSet<&String> = there.keys().chain(here.keys()).collect();
+    let differs = names.into_iter().filter(|&name| match (there.get(name), here.get(name)) {
+        (Some(a), Some(b)) => !same(a, b),
+        _ => true,
+    });
+    let text =
+        |options: &Map<String, Value>, name: &String| options.get(name).map_or("not given".to_owned(), plain);
+    let each =
+        differs.map(|name| format!("{name} is {} there and {} here", text(there, name), text(here, name)));
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| each.join(", "))
 }
 
 /// Results of an earlier run with the same options; an error if the file is of another.
-fn known(file: &Path, protocol: &Value) -> Result<Vec<Row>, Failure> {
+fn known(file: &Path, protocol: &Map<String, Value>) -> Result<Vec<Row>, Failure> {
     let refuse = |problem: String| {
         Failure::new(
             format_args!("{}: {problem}", file.display()),
@@ -146,8 +185,13 @@ fn known(file: &Path, protocol: &Value) -> Result<Vec<Row>, Failure> {
         Err(error) => return Err(refuse(error.to_string())),
     };
     let value: Value = serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))?;
-    if value.get("protocol") != Some(protocol) {
-        return Err(refuse("holds results of another sweep, with other options than those tried".to_owned()));
+    let Some(there) = value.get("protocol").and_then(Value::as_object) else {
+        return Err(refuse(
+            "its `protocol` is not an object of options, as this program writes it".to_owned(),
+        ));
+    };
+    if let Some(difference) = difference(there, protocol) {
+        return Err(refuse(format!("holds results of another sweep, with other options: {difference}")));
     }
     let results = value.get("results").and_then(Value::as_array).cloned().unwrap_or_default();
     Ok(results
@@ -156,9 +200,13 @@ fn known(file: &Path, protocol: &Value) -> Result<Vec<Row>, Failure> {
         .collect())
 }
 
-fn write(folder: &Path, args: &EvaluationArgs, results: &[Row]) -> Result<(), Failure> {
-    let all =
-        json!({ "protocol": protocol(args), "data": args.path, "seed": args.fit.seed, "results": results });
+fn write(
+    folder: &Path,
+    args: &EvaluationArgs,
+    protocol: &Map<String, Value>,
+    results: &[Row],
+) -> Result<(), Failure> {
+    let all = json!({ "protocol": protocol, "data": args.path, "seed": args.fit.seed, "results": results });
     write_atomically(folder.join("results.json"), |out| {
         serde_json::to_writer_pretty(&mut *out, &all)?;
         writeln!(out)
