@@ -20,9 +20,11 @@
 //! ```
 //!
 //! # From a document to a bag
-//! Each bag is stored twice, both times as a row of a [`CsrBuf`](countgrid_counts::CsrBuf): over everything that was read,
-//! and, once all documents have been read and a sample and the vocabulary were chosen, over the vocabulary, in the scalar
-//! type of the model.
+//! Where a vocabulary is selected, each bag is stored twice, both times as a row of a
+//! [`CsrBuf`](countgrid_counts::CsrBuf): over everything that was read, and, once all documents have been read and a sample
+//! and the vocabulary were chosen, over the vocabulary, in the scalar type of the model. The first is given back block by
+//! block while the second grows. Documents that are counted against a vocabulary that exists, and sequences, skip the first:
+//! step 2.
 //!
 //! 1. The reader's buffer: of a text the words of [`Counter`](countgrid_text::Counter), of a table the numbers of a record,
 //!    of a docword file its sorted entries. [`Scaling`] leaves counts as they are and turns other
