@@ -85,15 +85,6 @@ impl<T: Real> FittedGrid<T> {
         Ok(all)
     }
 
-    /// All words in the window that starts at coordinates, which wrap.
-    ///
-    /// # Errors
-    /// [`EstimatorError::Coordinates`] for another number of them; [`EstimatorError::Memory`].
-    pub fn word_uses_at(&self, at: &[isize]) -> Result<Vec<WordUse>, EstimatorError> {
-        let cell = self.layout().cell_at(self.shape().windows().torus(), at)?;
-        Ok(self.word_uses(&[cell])?.pop().unwrap_or_default())
-    }
-
     /// A word of the vocabulary; empty if there is no such word.
     pub fn word(&self, word: usize) -> &str {
         self.info.vocabulary.get(word).map_or("", String::as_str)
