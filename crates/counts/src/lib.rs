@@ -32,6 +32,7 @@
 //! * `alloc`: `CsrBuf`, `BagsWithColumns`, `SequencesBuf`.
 //! * `ndarray`, `nalgebra`: their matrices and views are a [`CountMatrix`].
 //! * `sprs`: `SprsBags`, and [`Csr`] of a matrix whose indices are `u32` (by [`TryFrom`]).
+//! * `testing`: random bags for property tests with proptest, and bags as plain lists.
 //! * `fuzzing`: entry points for fuzz targets, no public interface.
 //!
 //! On a Cortex-M4F: code and stack of the main operations are in
@@ -65,6 +66,8 @@ mod sequences_buf;
 mod sparse;
 #[cfg(feature = "sprs")]
 mod sparse_sprs;
+#[cfg(feature = "testing")]
+pub mod testing;
 #[cfg(feature = "alloc")]
 mod with_columns;
 

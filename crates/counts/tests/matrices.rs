@@ -1,5 +1,6 @@
 //! Matrices of other libraries against dense rows of the same counts, and every way to refuse one.
 
+use countgrid_counts::testing::{listed, rows};
 use countgrid_counts::{Bags, BagsError, CountMatrix, Csr, CsrBuf, Dense, MatrixBags, SprsBags, Strided};
 use nalgebra::{DMatrix, Matrix2};
 use ndarray::{Array2, ShapeBuilder, array, s};
@@ -8,15 +9,9 @@ use sprs::{CsMat, CsMatI, SpIndex};
 
 const FEATURES: usize = 5;
 
-/// Rows of counts, zeros and all.
-fn rows() -> impl Strategy<Value = Vec<Vec<u8>>> {
-    let count = prop_oneof![2 => Just(0_u8), 1 => 1..=u8::MAX];
-    prop::collection::vec(prop::collection::vec(count, FEATURES), 0..6)
-}
-
 fn read<B: Bags>(bags: &B) -> Vec<Vec<(usize, B::Count)>> {
     assert_eq!(bags.entries(bags.len()).count() + bags.entries(usize::MAX).count(), 0);
-    (0..bags.len()).map(|t| bags.entries(t).collect()).collect()
+    listed(bags)
 }
 
 fn sparse<I: SpIndex, P: SpIndex>(buf: &CsrBuf<u8>) -> CsMatI<u8, I, P> {
@@ -27,7 +22,7 @@ fn sparse<I: SpIndex, P: SpIndex>(buf: &CsrBuf<u8>) -> CsMatI<u8, I, P> {
 
 proptest! {
     #[test]
-    fn every_layout_holds_the_same_bags(rows in rows(), start in 0..7_usize, end in 0..7_usize) {
+    fn every_layout_holds_the_same_bags(rows in rows(FEATURES, 0..6), start in 0..7_usize, end in 0..7_usize) {
         let (flat, bags) = (rows.concat(), rows.len());
         let dense = Dense::new(FEATURES, &flat).unwrap();
         let buf = CsrBuf::from_dense(FEATURES, &flat).unwrap();

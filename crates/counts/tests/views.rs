@@ -3,28 +3,15 @@
 
 use std::collections::BTreeMap;
 
+use countgrid_counts::testing::{listed as read, nonzero, rows};
 use countgrid_counts::{Bag, Bags, BagsError, BagsWithColumns, Csr, CsrBuf, Dense};
 use proptest::prelude::*;
 
 const FEATURES: usize = 7;
 
-/// Rows of counts, zeros and all.
-fn rows() -> impl Strategy<Value = Vec<Vec<u8>>> {
-    let count = prop_oneof![2 => Just(0_u8), 1 => 1..=u8::MAX];
-    prop::collection::vec(prop::collection::vec(count, FEATURES), 0..6)
-}
-
-fn nonzero(row: &[u8]) -> Vec<(usize, u8)> {
-    row.iter().copied().enumerate().filter(|&(_, count)| count > 0).collect()
-}
-
-fn read<B: Bags>(bags: &B) -> Vec<Vec<(usize, B::Count)>> {
-    (0..bags.len()).map(|t| bags.entries(t).collect()).collect()
-}
-
 proptest! {
     #[test]
-    fn columns_hold_the_same_counts(rows in rows()) {
+    fn columns_hold_the_same_counts(rows in rows(FEATURES, 0..6)) {
         let buf = CsrBuf::from_dense(FEATURES, &rows.concat()).unwrap();
         prop_assert_eq!(buf.column(0), None);
         let both = BagsWithColumns::new(buf.clone()).unwrap();
@@ -40,7 +27,7 @@ proptest! {
     }
 
     #[test]
-    fn all_storages_hold_the_same_bags(rows in rows()) {
+    fn all_storages_hold_the_same_bags(rows in rows(FEATURES, 0..6)) {
         let flat = rows.concat();
         let dense = Dense::new(FEATURES, &flat).unwrap();
         let buf = CsrBuf::from_dense(FEATURES, &flat).unwrap();
@@ -63,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn totals_are_sums_of_rows(rows in rows()) {
+    fn totals_are_sums_of_rows(rows in rows(FEATURES, 0..6)) {
         let buf = CsrBuf::from_dense(FEATURES, &rows.concat()).unwrap();
         for (t, row) in rows.iter().enumerate() {
             prop_assert_eq!(buf.total(t), row.iter().map(|&c| u32::from(c)).sum::<u32>().into());
@@ -74,7 +61,7 @@ proptest! {
     }
 
     #[test]
-    fn a_slice_holds_its_range_and_nothing_else(rows in rows(), start in 0..8_usize, end in 0..8_usize) {
+    fn a_slice_holds_its_range_and_nothing_else(rows in rows(FEATURES, 0..6), start in 0..8_usize, end in 0..8_usize) {
         let flat = rows.concat();
         let (dense, buf) = (Dense::new(FEATURES, &flat).unwrap(), CsrBuf::from_dense(FEATURES, &flat).unwrap());
         let expected = rows.get(start..end).map(|rows| rows.iter().map(|row| nonzero(row)).collect::<Vec<_>>());
@@ -109,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn transposing_twice_changes_nothing(rows in rows()) {
+    fn transposing_twice_changes_nothing(rows in rows(FEATURES, 0..6)) {
         let buf = CsrBuf::from_dense(FEATURES, &rows.concat()).unwrap();
         let turned = buf.transpose().unwrap();
         prop_assert_eq!((turned.len(), turned.features()), (FEATURES, rows.len()));

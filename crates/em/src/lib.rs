@@ -61,6 +61,7 @@
 //! * `alloc`: the reduction over blocks, which owns tables. Nothing else allocates.
 //! * `ndarray`, `nalgebra`: tables as matrices of these libraries, without a copy (`TablesNdarray`,
 //!   `TablesNalgebra`).
+//! * `testing`: checks of the contracts, for tests of models.
 //! * `rayon`: [`parallel`] and [`ParallelByBlocks`] use all threads of the pool that they are called in, and there is
 //!   `expectation_of_blocks_in_parallel`. No result depends on it.
 //!
@@ -101,6 +102,8 @@ mod tables;
 mod tables_nalgebra;
 #[cfg(feature = "ndarray")]
 mod tables_ndarray;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod with_scratch;
 
 #[cfg(feature = "rayon")]

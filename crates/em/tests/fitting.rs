@@ -5,10 +5,11 @@ mod models;
 use core::ops::ControlFlow;
 
 use countgrid_counts::{Bags, Csr, Dense};
+use countgrid_em::testing::{Tolerance, check_additivity, check_objective_falls, check_terms_sum};
 use countgrid_em::{
-    Anneal, Annealing, EmOptions, EmPlan, End, Fit, FitError, FreeEnergy, Iterations, Learn, OptionError,
-    Outcome, Progress, Restarts, Table, TableBuffer, Tables, TablesError, TablesExt, TablesMutExt,
-    no_observer, restart_seed,
+    Anneal, Annealing, EmOptions, EmPlan, End, Fit, FitError, Iterations, Learn, OptionError, Outcome,
+    Progress, Restarts, Table, TableBuffer, Tables, TablesError, TablesExt, TablesMutExt, no_observer,
+    restart_seed,
 };
 use models::{Chain, Mixture, MixtureSums};
 use proptest::prelude::*;
@@ -50,24 +51,22 @@ proptest! {
         let bags = Dense::new(FEATURES, &counts).unwrap();
         let (mut model, mut sums) = mixture(seed);
         model.pseudocount = pseudocount;
-        let mut last = f64::INFINITY;
+        let mut objectives = Vec::new();
         let outcome = plan(0.0, 40).fit(&mut model, &bags, &mut sums, |_, progress| {
-            assert!(progress.objective <= last + 1e-12 * (1.0 + last.abs()), "{progress:?} after {last}");
-            last = progress.objective;
+            objectives.push(progress.objective);
             ControlFlow::Continue(())
         }).unwrap();
-        prop_assert_eq!(outcome.objective, last);
+        prop_assert_eq!(Some(&outcome.objective), objectives.last());
+        let (mut model, mut sums) = mixture(seed);
+        model.pseudocount = pseudocount;
+        let found = check_objective_falls(&mut model, &bags, &mut sums, outcome.iterations, Tolerance::mixed(1e-12));
+        prop_assert_eq!(found, Ok(objectives)); // the loop is E-step and M-step in turn
 
         let mut single = Mixture::<f32, _>::new(COMPONENTS, FEATURES, vec![0.0; LEN]).unwrap();
         let scores = vec![0.0; COMPONENTS];
         let mut sums = MixtureSums::new(COMPONENTS, FEATURES, vec![0.0; LEN], scores).unwrap();
         single.draw(seed);
-        let mut last = f64::INFINITY;
-        plan(0.0, 40).fit(&mut single, &bags, &mut sums, |_, progress| {
-            assert!(progress.objective <= last + 1e-4 * (1.0 + last.abs()));
-            last = progress.objective;
-            ControlFlow::Continue(())
-        }).unwrap();
+        prop_assert!(check_objective_falls(&mut single, &bags, &mut sums, 40, Tolerance::mixed(1e-4)).is_ok());
     }
 
     // The terms are the same bits however the batch is cut; only the order of at most 8 additions differs.
@@ -78,8 +77,12 @@ proptest! {
         let (model, mut whole) = mixture(seed);
         let free_energy = model.expectation(&bags, &mut whole).unwrap();
         let (mut first, mut second) = (mixture(seed).1, mixture(seed).1);
-        let a = model.expectation(&bags.slice(0..cut).unwrap(), &mut first).unwrap();
-        let b = model.expectation(&bags.slice(cut..bags.len()).unwrap(), &mut second).unwrap();
+        let parts = [bags.slice(0..cut).unwrap(), bags.slice(cut..bags.len()).unwrap()];
+        let tolerance = Tolerance::relative(16.0 * f64::EPSILON);
+        prop_assert_eq!(check_additivity(&model, &bags, &parts, &mut first, tolerance), Ok(()));
+        first.clear();
+        let a = model.expectation(&parts[0], &mut first).unwrap();
+        let b = model.expectation(&parts[1], &mut second).unwrap();
         first.merge(&second).unwrap();
         prop_assert!((a + b - free_energy).abs() <= 16.0 * f64::EPSILON * free_energy.abs());
         for (part, whole) in first.buffer().iter().zip(whole.buffer()) {
@@ -93,8 +96,7 @@ proptest! {
     fn terms_add_up_to_the_negative_log_evidence(counts in rows(), seed: u64) {
         let bags = Dense::new(FEATURES, &counts).unwrap().slice(0..1).unwrap();
         let (model, mut sums) = mixture(seed);
-        let (mut terms, mut scratch) = (vec![0.0; model.term_count(&bags)], vec![0.0; model.scratch_len(&bags)]);
-        let free_energy = model.free_energy_terms(&bags, &mut terms, &mut scratch).unwrap();
+        let free_energy = check_terms_sum(&model, &bags, Tolerance::mixed(1e-13)).unwrap();
         let evidence = model.expectation(&bags, &mut sums).unwrap();
         prop_assert!((free_energy - evidence).abs() <= 1e-13 * (1.0 + evidence.abs()));
     }

@@ -56,6 +56,7 @@
 //! * `alloc`: constructors that own their tables.
 //! * `rayon`: both steps on all threads of the pool that they are called in. No result depends on it: each output
 //!   is summed by one thread, in one order.
+//! * `testing`: random problems and naive references for property tests with proptest.
 //! * `fuzzing`: entry points for fuzz targets, no public interface.
 //!
 //! Without features nothing allocates, and everything runs on a microcontroller.
@@ -78,6 +79,8 @@
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
+#[cfg(feature = "testing")]
+extern crate std;
 
 mod blob;
 mod error;
@@ -96,6 +99,8 @@ mod recipe;
 mod shape;
 mod statistics;
 mod terms;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod tiles;
 
 pub use crate::{

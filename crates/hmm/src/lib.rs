@@ -48,6 +48,7 @@
 //! * `rayon`: the E-step of [`Hmm`] on all threads of the pool that it is called in, where the scratch of [`Statistics`]
 //!   serves more than one sequence. No result depends on it: a sequence is worked on by one thread, and each sum is added up by
 //!   one thread, in the order of sequences.
+//! * `testing`: random problems and naive references for property tests with proptest.
 //!
 //! Without features nothing allocates, and everything runs on a microcontroller.
 //!
@@ -62,6 +63,8 @@
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
+#[cfg(feature = "testing")]
+extern crate std;
 
 mod chain;
 mod check;
@@ -74,6 +77,8 @@ mod posterior;
 mod recursions;
 mod shape;
 mod terms;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod viterbi;
 
 pub use crate::{

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Problem, close, distance, doubles, problem};
+use common::{Problem, close, distance, doubles, positive, problem};
+use countgrid_em::testing::{Tolerance, check_expected_counts_gradient};
 use countgrid_em::{ExpectedCounts, FreeEnergy};
 use countgrid_hmm::{Grouping, HmmError, Posterior, Terms};
 use countgrid_math::Real;
@@ -104,5 +105,23 @@ proptest! {
     fn two_states(p in problem(2, 12)) {
         against_enumeration::<f64>(&p)?;
         against_enumeration::<f32>(&p)?;
+    }
+
+    #[test]
+    fn expected_counts_are_derivatives_of_the_likelihood(p in positive(3, 6)) {
+        let (states, symbols) = (p.states(), p.symbols());
+        let log_p = |tables: &[f64]| {
+            let (start, rest) = tables.split_at(states);
+            let (trans, emit) = rest.split_at(states * states);
+            let trans = trans.chunks(states).map(<[f64]>::to_vec).collect();
+            let emit = (0..states).map(|s| emit.iter().skip(s).step_by(states).copied().collect()).collect();
+            let moved = Problem { start: start.to_vec(), trans, emit, ..p.clone() };
+            assert_eq!(moved.symbols(), symbols);
+            moved.enumerate().p.ln()
+        };
+        // A relative step leaves an error of the third order, N³ h², and of rounding, some hundred ε over the step.
+        let (step, n) = (1e-4, p.x.len() as f64);
+        let tolerance = Tolerance::absolute(n.powi(3) * step * step + n * 1e3 * f64::EPSILON / step);
+        prop_assert_eq!(check_expected_counts_gradient(&p.hmm::<f64>(), log_p, &p.sequence(), step, tolerance), Ok(()));
     }
 }

@@ -28,11 +28,21 @@
 //! # assert_eq!(TABLE.len(), 256);
 //! ```
 //!
+//! # Features
+//!
+//! None by default, and nothing allocates.
+//!
+//! * `testing`: random tori and windows, and window sums by their definition, for property tests with proptest.
+//! * `fuzzing`: entry points for fuzz targets, no public interface.
+//!
 //! On a Cortex-M4F: code and stack of the main operations are in
 //! [docs/microcontroller.md](https://github.com/countgrid/countgrid/blob/main/docs/microcontroller.md).
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
+
+#[cfg(feature = "testing")]
+extern crate std;
 
 mod constant;
 mod error;
@@ -40,6 +50,8 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod neighbours;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod torus;
 mod windows;
 

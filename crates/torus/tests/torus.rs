@@ -2,22 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use countgrid_torus::testing::{tori, windows};
 use countgrid_torus::{ShapeError, Torus, Windows};
 use proptest::array::uniform;
 use proptest::prelude::*;
 
 const HUGE: usize = isize::MAX as usize;
-
-fn tori<const D: usize>(most: usize) -> impl Strategy<Value = Torus<D>> {
-    uniform::<_, D>(1..=most).prop_map(|extents| Torus::new(extents).unwrap())
-}
-
-fn windows<const D: usize>(most: usize) -> impl Strategy<Value = Windows<D>> {
-    uniform::<_, D>((1..=most).prop_flat_map(|extent| (Just(extent), 1..=extent))).prop_map(|axes| {
-        let torus = Torus::new(axes.map(|(extent, _)| extent)).unwrap();
-        Windows::new(torus, axes.map(|(_, side)| side)).unwrap()
-    })
-}
 
 /// Coordinate plus offset modulo the extent, in integers that cannot overflow.
 fn wrapped<const D: usize>(torus: &Torus<D>, coords: [usize; D], offset: [isize; D]) -> [usize; D] {
