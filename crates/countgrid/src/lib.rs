@@ -32,8 +32,10 @@
 //! let mut posterior = [0.0; SHAPE.cells()];
 //! histograms.posterior(&bag, 0, &mut posterior, &mut scratch)?;
 //! assert!(posterior[2] > 0.9); // at the window that holds cells 2 and 3
-//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! # Ok::<(), countgrid::Error>(())
 //! ```
+//!
+//! [`Error`] is the error of any of the libraries, for `?` without an allocator.
 //!
 //! # Features
 //!
@@ -73,3 +75,6 @@ pub use countgrid_prefix as prefix;
 pub use countgrid_scores as scores;
 pub use countgrid_torus as torus;
 pub use countgrid_torus::constant;
+
+mod error;
+pub use crate::error::Error;

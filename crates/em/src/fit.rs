@@ -1,4 +1,4 @@
-use core::{fmt, ops::ControlFlow};
+use core::{convert::Infallible, fmt, ops::ControlFlow};
 
 use crate::{Anneal, Annealing, EmPlan, Fit, Iterations, Learn};
 
@@ -92,6 +92,30 @@ pub enum FitError<E> {
     NoBatch { pass: usize },
     /// The buffer for the best parameters has another length than the model's.
     Snapshot { expected: usize, found: usize },
+}
+
+impl<E> FitError<E> {
+    /// The model's error, for an error type that has one of its own for everything else: `Err` is that.
+    ///
+    /// ```
+    /// use countgrid_em::FitError;
+    /// assert_eq!(FitError::Model("refused").into_model(), Ok("refused"));
+    /// assert_eq!(FitError::<u8>::NoBatch { pass: 2 }.into_model(), Err(FitError::NoBatch { pass: 2 }));
+    /// ```
+    ///
+    /// # Errors
+    /// What ended the fit, if it was not the model.
+    pub fn into_model(self) -> Result<E, FitError<Infallible>> {
+        Err(match self {
+            Self::Model(error) => return Ok(error),
+            Self::Objective { iteration, free_energy, penalty } => {
+                FitError::Objective { iteration, free_energy, penalty }
+            }
+            Self::Share { iteration, share } => FitError::Share { iteration, share },
+            Self::NoBatch { pass } => FitError::NoBatch { pass },
+            Self::Snapshot { expected, found } => FitError::Snapshot { expected, found },
+        })
+    }
 }
 
 impl<E: fmt::Display> fmt::Display for FitError<E> {

@@ -2,6 +2,7 @@ use std::{convert::Infallible, error::Error, fmt};
 
 use countgrid_classify::ClassifyError;
 use countgrid_corpus::{CorpusError, memory::format_bytes};
+use countgrid_counts::BagsError;
 use countgrid_em::{FitError, OptionError, ReductionError, TablesError};
 use countgrid_grid::GridError;
 use countgrid_gtm::GtmError;
@@ -220,6 +221,12 @@ impl From<countgrid_map::PageError> for EstimatorError {
     }
 }
 
+impl From<BagsError> for EstimatorError {
+    fn from(error: BagsError) -> Self {
+        Self::Corpus(error.into())
+    }
+}
+
 impl From<ShapeError> for EstimatorError {
     fn from(error: ShapeError) -> Self {
         Self::Grid(error.into())
@@ -243,15 +250,6 @@ impl From<ReductionError> for EstimatorError {
 
 impl From<FitError<EstimatorError>> for EstimatorError {
     fn from(error: FitError<EstimatorError>) -> Self {
-        Self::Fit(match error {
-            FitError::Model(error) => return error,
-            FitError::Objective { iteration, free_energy, penalty } => {
-                FitError::Objective { iteration, free_energy, penalty }
-            }
-            FitError::Share { iteration, share } => FitError::Share { iteration, share },
-            FitError::NoBatch { pass } => FitError::NoBatch { pass },
-            FitError::Snapshot { expected, found } => FitError::Snapshot { expected, found },
-            _ => return Self::Failed,
-        })
+        error.into_model().unwrap_or_else(Self::Fit)
     }
 }

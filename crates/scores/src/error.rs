@@ -69,7 +69,28 @@ impl<E: fmt::Display> fmt::Display for FeatureError<E> {
     }
 }
 
-impl<E: core::error::Error> core::error::Error for FeatureError<E> {}
+impl<E: core::error::Error + 'static> core::error::Error for FeatureError<E> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            // `Display` shows the error itself
+            Self::Model(error) | Self::ClassModel { error, .. } => error.source(),
+            Self::Score(_) => None,
+        }
+    }
+}
+
+impl<E> FeatureError<E> {
+    /// The model's error, whichever class it is of; `Err` is everything else.
+    ///
+    /// # Errors
+    /// What was refused, if it was not by a model.
+    pub fn into_model(self) -> Result<E, ScoreError> {
+        match self {
+            Self::Model(error) | Self::ClassModel { error, .. } => Ok(error),
+            Self::Score(error) => Err(error),
+        }
+    }
+}
 
 impl<E> From<ScoreError> for FeatureError<E> {
     fn from(error: ScoreError) -> Self {
