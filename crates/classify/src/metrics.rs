@@ -81,11 +81,13 @@ impl Summary {
     }
 
     /// `None` without figures.
+    #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0.0).then_some(self.mean)
     }
 
     /// Standard error of the mean, `sqrt(Σ (x - mean)² / (n (n - 1)))`; `None` with fewer than two figures.
+    #[must_use]
     pub fn standard_error(&self) -> Option<f64> {
         (self.count > 1.0).then(|| sqrt(self.squares / (self.count * (self.count - 1.0))))
     }

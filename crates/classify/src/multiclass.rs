@@ -46,6 +46,7 @@ pub struct SupportVectors<T, S> {
 
 impl<T: Real, S: AsRef<[T]>> SupportVectors<T, S> {
     /// Elements of the storage; `None` if they cannot be counted.
+    #[must_use]
     pub const fn len(classes: usize, items: usize) -> Option<usize> {
         let pairs = match classes.checked_mul(classes.saturating_sub(1)) {
             Some(pairs) => pairs / 2,

@@ -195,24 +195,29 @@ impl<C: Count> CsrBuf<C> {
     /// assert_eq!((features, offsets, indices, counts), (2, vec![0, 1], vec![1], vec![3.0]));
     /// # Ok::<(), countgrid_counts::BagsError>(())
     /// ```
+    #[must_use]
     pub fn into_parts(self) -> (usize, Vec<usize>, Vec<u32>, Vec<C>) {
         (self.features, self.offsets, self.indices, self.counts)
     }
 
     /// The view that models take.
     #[inline]
+    #[must_use]
     pub fn as_view(&self) -> Csr<'_, C> {
         Csr::from_trusted_parts(self.features, &self.offsets, &self.indices, &self.counts)
     }
     /// Where bags start in [`CsrBuf::indices`] and [`CsrBuf::counts`], `[bag + 1]`.
+    #[must_use]
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
     /// Features, bag by bag, ascending within one.
+    #[must_use]
     pub fn indices(&self) -> &[u32] {
         &self.indices
     }
     /// Counts, in the order of [`CsrBuf::indices`].
+    #[must_use]
     pub fn counts(&self) -> &[C] {
         &self.counts
     }

@@ -43,12 +43,14 @@ impl<'a, C: Count> Dense<'a, C> {
 
     /// The counts of one bag, zeros and all; `None` out of range.
     #[inline]
+    #[must_use]
     pub fn row(&self, bag: usize) -> Option<&'a [C]> {
         self.counts.chunks_exact(self.features).nth(bag)
     }
 
     /// The bags of a range, such as a mini-batch or a thread's share; `None` out of range.
     #[inline]
+    #[must_use]
     pub fn slice(&self, bags: Range<usize>) -> Option<Self> {
         let start = bags.start.checked_mul(self.features)?;
         let counts = self.counts.get(start..bags.end.checked_mul(self.features)?)?;

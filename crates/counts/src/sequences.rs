@@ -138,26 +138,31 @@ impl<'a, X: Symbol> Sequences<'a, X> {
 
     /// Size of the alphabet.
     #[inline]
+    #[must_use]
     pub fn symbols(&self) -> usize {
         self.symbols
     }
     /// Number of sequences.
     #[inline]
+    #[must_use]
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
     /// Whether there are no sequences.
     #[inline]
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
     /// One sequence; `None` out of range.
     #[inline]
+    #[must_use]
     pub fn get(&self, sequence: usize) -> Option<Sequence<'a, X>> {
         let &[start, end, ..] = self.offsets.get(sequence..)? else { return None };
         Some(Sequence { symbols: self.symbols, entries: self.entries.get(start..end)? })
     }
     /// All sequences, in order.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Sequence<'a, X>> + Clone + use<'a, X> {
         let Self { symbols, offsets, entries } = *self;
         let ends = offsets.iter().zip(offsets.iter().skip(1));
@@ -169,16 +174,19 @@ impl<'a, X: Symbol> Sequences<'a, X> {
     }
     /// The sequences of a range, such as a mini-batch or a fold; `None` out of range.
     #[inline]
+    #[must_use]
     pub fn slice(&self, sequences: Range<usize>) -> Option<Self> {
         let offsets = self.offsets.get(sequences.start..)?;
         let offsets = offsets.get(..=sequences.end.checked_sub(sequences.start)?)?;
         Some(Self { offsets, ..*self })
     }
     /// Length of the longest sequence: what scratch is made for. 0 if there is none.
+    #[must_use]
     pub fn longest(&self) -> usize {
         self.iter().map(|sequence| sequence.len()).max().unwrap_or(0)
     }
     /// Symbols of all sequences together.
+    #[must_use]
     pub fn positions(&self) -> usize {
         self.iter().map(|sequence| sequence.len()).sum()
     }
@@ -218,17 +226,20 @@ impl<'a, X: Symbol> Sequence<'a, X> {
     }
     /// Size of the alphabet.
     #[inline]
+    #[must_use]
     pub fn symbols(&self) -> usize {
         self.symbols
     }
     /// The symbols in order.
     #[inline]
+    #[must_use]
     pub fn entries(&self) -> &'a [X] {
         self.entries
     }
     /// Number of symbols `N`, at least 1.
     #[inline]
     #[allow(clippy::len_without_is_empty, reason = "a sequence is never empty")]
+    #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }

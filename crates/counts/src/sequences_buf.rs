@@ -22,6 +22,7 @@ pub struct SequencesBuf<X> {
 
 impl<X: Symbol> SequencesBuf<X> {
     /// No sequences yet, over an alphabet of `symbols`.
+    #[must_use]
     pub fn new(symbols: usize) -> Self {
         Self { symbols, offsets: vec![0], entries: Vec::new() }
     }
@@ -56,11 +57,13 @@ impl<X: Symbol> SequencesBuf<X> {
     }
 
     /// The view that models take.
+    #[must_use]
     pub fn as_view(&self) -> Sequences<'_, X> {
         Sequences::from_trusted_parts(self.symbols, &self.offsets, &self.entries)
     }
 
     /// The alphabet's size and the two tables, given back.
+    #[must_use]
     pub fn into_parts(self) -> (usize, Vec<usize>, Vec<X>) {
         (self.symbols, self.offsets, self.entries)
     }

@@ -62,6 +62,7 @@ impl<'a, C: Count> Csr<'a, C> {
 
     /// One bag; `None` out of range.
     #[inline]
+    #[must_use]
     pub fn bag(&self, bag: usize) -> Option<Bag<'a, C>> {
         let (indices, counts) = (bag < self.len()).then(|| self.parts(bag))?;
         Some(Bag { features: self.features, indices, counts })
@@ -69,6 +70,7 @@ impl<'a, C: Count> Csr<'a, C> {
 
     /// The bags of a range, such as a mini-batch or a thread's share; `None` out of range.
     #[inline]
+    #[must_use]
     pub fn slice(&self, bags: Range<usize>) -> Option<Self> {
         let offsets = self.offsets.get(bags.start..)?;
         let offsets = offsets.get(..=bags.end.checked_sub(bags.start)?)?;
@@ -161,16 +163,19 @@ impl<'a, C: Count> Bag<'a, C> {
     /// assert_eq!((bag.features(), bag.tokens()), (5, 0.0));
     /// ```
     #[inline]
+    #[must_use]
     pub const fn empty(features: usize) -> Self {
         Self { features, indices: &[], counts: &[] }
     }
     /// The features that occur, ascending.
     #[inline]
+    #[must_use]
     pub fn indices(&self) -> &'a [u32] {
         self.indices
     }
     /// Their counts.
     #[inline]
+    #[must_use]
     pub fn counts(&self) -> &'a [C] {
         self.counts
     }

@@ -29,11 +29,13 @@ impl<C: Count> BagsWithColumns<C> {
     }
 
     /// The bags.
+    #[must_use]
     pub fn bags(&self) -> &CsrBuf<C> {
         &self.bags
     }
 
     /// The bags alone.
+    #[must_use]
     pub fn into_bags(self) -> CsrBuf<C> {
         self.bags
     }

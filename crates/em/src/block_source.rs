@@ -86,6 +86,7 @@ impl<'a, X> Chunks<'a, X> {
         Self { data, len }
     }
     /// All data.
+    #[must_use]
     pub const fn data(&self) -> &'a [X] {
         self.data
     }

@@ -22,6 +22,7 @@ pub struct Progress {
 impl Progress {
     /// The progress after a number of updates, such as one read from a checkpoint for
     /// [`Iterations::resume`](crate::Iterations::resume).
+    #[must_use]
     pub const fn new(
         iteration: usize,
         beta: f64,
@@ -66,6 +67,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// The outcome of a fit that ended after this progress. Nothing is said of components.
+    #[must_use]
     pub const fn new(progress: &Progress, end: End) -> Self {
         let Progress { iteration, beta, free_energy, objective, .. } = *progress;
         Self { iterations: iteration, beta, free_energy, objective, end, coinciding: None }

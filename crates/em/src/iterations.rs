@@ -49,11 +49,13 @@ impl Iterations {
     }
 
     /// What the last step found, if there was one.
+    #[must_use]
     pub const fn last(&self) -> Option<Progress> {
         self.last
     }
 
     /// Updates of the parameters so far.
+    #[must_use]
     pub fn updates(&self) -> usize {
         self.last.map_or(0, |last| last.iteration)
     }

@@ -47,6 +47,7 @@ pub struct EmPlan(EmOptions);
 
 impl EmPlan {
     /// The settings.
+    #[must_use]
     pub fn options(&self) -> &EmOptions {
         &self.0
     }
@@ -138,10 +139,12 @@ impl Annealing {
         some.then(|| (self.perturbation, restart_seed(self.seed, iteration.wrapping_add(1))))
     }
     /// How many iterations come before `β = 1`.
+    #[must_use]
     pub fn iterations(&self) -> usize {
         self.iterations
     }
     /// The inverse temperature of an iteration; exactly 1 from [`Annealing::iterations`] on.
+    #[must_use]
     pub fn beta(&self, iteration: usize) -> f64 {
         match iteration {
             n if n >= self.iterations => return 1.0,

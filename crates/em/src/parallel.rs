@@ -114,6 +114,7 @@ impl<A: Split, B: Split, C: Split> Split for (A, B, C) {
 /// assert!(countgrid_em::parallel::threads() >= 1);
 /// ```
 #[inline]
+#[must_use]
 pub fn threads() -> usize {
     #[cfg(feature = "rayon")]
     return rayon::current_num_threads();
@@ -129,6 +130,7 @@ pub fn threads() -> usize {
 /// assert_eq!(part_count() == 1, threads() == 1);
 /// ```
 #[inline]
+#[must_use]
 pub fn part_count() -> usize {
     match threads() {
         1 => 1,

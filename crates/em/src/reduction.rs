@@ -227,6 +227,7 @@ impl<S: TablesMut> Reduction<S> {
         Self { next_block: first_block, sums: Vec::new(), spare: Vec::new() }
     }
     /// The block that comes next.
+    #[must_use]
     pub fn next_block(&self) -> usize {
         self.next_block
     }
@@ -279,6 +280,7 @@ impl<S: TablesMut> Reduction<S> {
     }
 
     /// The sums so far, each of as many blocks as a node has, in order.
+    #[must_use]
     pub fn into_parts(self) -> Vec<PartialSum<S>> {
         self.sums
     }

@@ -89,11 +89,13 @@ impl Restarts {
     }
 
     /// Number of runs started so far.
+    #[must_use]
     pub const fn started(&self) -> usize {
         self.next
     }
 
     /// Whether a run was stopped, after which there is no other.
+    #[must_use]
     pub const fn is_stopped(&self) -> bool {
         self.stopped
     }
@@ -126,6 +128,7 @@ impl Restarts {
     }
 
     /// The best run so far.
+    #[must_use]
     pub fn best(&self) -> Option<Best> {
         self.best
     }

@@ -96,11 +96,13 @@ pub struct StepwisePlan(StepwiseOptions);
 
 impl StepwisePlan {
     /// The settings.
+    #[must_use]
     pub fn options(&self) -> &StepwiseOptions {
         &self.0
     }
 
     /// `η_k`, in `(0, 1]`; the first, `η_0`, is 1.
+    #[must_use]
     pub fn step_size(&self, step: usize) -> f64 {
         match self.0.step_size {
             _ if step == 0 => 1.0,
@@ -248,6 +250,7 @@ impl StepwiseFit {
     }
 
     /// Where the fit is.
+    #[must_use]
     pub const fn state(&self) -> &StepwiseState {
         &self.state
     }
@@ -338,6 +341,7 @@ impl Stepwise {
         Self { plan, steps }
     }
     /// Mini-batches learned so far.
+    #[must_use]
     pub fn steps(&self) -> usize {
         self.steps
     }

@@ -8,10 +8,12 @@ use crate::{Table, Tables, TablesMut};
 
 impl Table {
     /// A table of `rows` rows of `columns` elements.
+    #[must_use]
     pub const fn new(name: &'static str, rows: usize, columns: usize) -> Self {
         Self { name, rows, columns }
     }
     /// Elements of the table; `None` if they cannot be counted.
+    #[must_use]
     pub const fn elements(&self) -> Option<usize> {
         self.rows.checked_mul(self.columns)
     }

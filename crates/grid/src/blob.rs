@@ -216,16 +216,19 @@ impl<'a, const D: usize> Blob<'a, D> {
     }
 
     /// The shape.
+    #[must_use]
     pub fn shape(&self) -> &Shape<D> {
         &self.shape
     }
 
     /// How the table is kept.
+    #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
     /// Number of labels.
+    #[must_use]
     pub fn labels(&self) -> usize {
         self.labels.len() / self.shape.cells().max(1)
     }
@@ -290,11 +293,13 @@ impl<'a, const D: usize> Blob<'a, D> {
     }
 
     /// Bytes of a grid with a table in `f32`; `None` if they cannot be addressed.
+    #[must_use]
     pub fn f32_len(shape: &Shape<D>, labels: usize) -> Option<usize> {
         total_len(Kind::F32, shape, labels)
     }
 
     /// Bytes of a grid with a table of codes; `None` if they cannot be addressed.
+    #[must_use]
     pub fn quantised_len<C: Code>(shape: &Shape<D>, labels: usize) -> Option<usize> {
         total_len(C::KIND, shape, labels)
     }

@@ -42,6 +42,7 @@ pub enum Readout {
 
 /// Elements of the buffer of [`LabelSums`] and [`Embedding`] for so many targets: `(targets + 1)(P + 1)`. `None` if
 /// they cannot be counted.
+#[must_use]
 pub const fn label_sums_len<const D: usize>(shape: &Shape<D>, targets: usize) -> Option<usize> {
     match targets.checked_add(1) {
         Some(rows) => rows.checked_mul(shape.cells() + 1),
@@ -50,6 +51,7 @@ pub const fn label_sums_len<const D: usize>(shape: &Shape<D>, targets: usize) ->
 }
 
 /// Elements of the scratch that [`Embedding`] asks for.
+#[must_use]
 pub const fn label_scratch_len<const D: usize>(shape: &Shape<D>) -> usize {
     2 * shape.cells() + countgrid_prefix::scratch_len(shape.windows())
 }

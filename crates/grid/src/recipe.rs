@@ -73,6 +73,7 @@ impl Options {
     /// The options for so many tokens in so many bags: a fiftieth of what a feature has at a cell on average as
     /// its pseudocount there, and of what a place has as its pseudo-bags, so that a place that no bag takes stays
     /// possible.
+    #[must_use]
     pub fn for_corpus<const D: usize>(shape: &Shape<D>, tokens: f64, bags: usize) -> Self {
         let cells = shape.cells() as f64;
         Self {

@@ -61,6 +61,7 @@ impl<const D: usize> Shape<D> {
     }
 
     /// The windows and, in them, the torus.
+    #[must_use]
     pub const fn windows(&self) -> &Windows<D> {
         &self.windows
     }
@@ -108,22 +109,26 @@ impl<const D: usize> Shape<D> {
     }
 
     /// Number of features `Z`.
+    #[must_use]
     pub const fn features(&self) -> usize {
         self.features
     }
 
     /// Number of cells `P`, which is also the number of windows.
+    #[must_use]
     pub const fn cells(&self) -> usize {
         self.windows.torus().cells()
     }
 
     /// Elements of a [`crate::Grid`]'s buffer: `P (Z + 1)`.
+    #[must_use]
     pub const fn grid_len(&self) -> usize {
         self.cells() * (self.features + 1)
     }
 
     /// Elements of the buffer of [`crate::LogHistograms`]: one padded plane per feature and one for the prior, the
     /// largest entries of tiles of neighbouring cells, a sixteenth (f32) or an eighth (f64) as many, and of planes.
+    #[must_use]
     pub const fn histograms_len<T: Real>(&self) -> usize {
         self.references_start::<T>() + self.features
     }
@@ -134,6 +139,7 @@ impl<const D: usize> Shape<D> {
     }
 
     /// Elements of the sums of [`crate::Statistics`].
+    #[must_use]
     pub const fn sums_len<T: Real>(&self) -> usize {
         self.counts_len::<T>() + crate::statistics::TOTALS
     }
@@ -145,16 +151,19 @@ impl<const D: usize> Shape<D> {
 
     /// Elements of scratch for the posteriors of `chunk` bags together, however flat their posteriors are; where
     /// posteriors are sharp, the same scratch serves many more.
+    #[must_use]
     pub const fn posterior_scratch_len<T: Real>(&self, chunk: usize) -> usize {
         crate::estep::scratch_len::<T>(self.tiles::<T>().count(), if chunk == 0 { 1 } else { chunk })
     }
 
     /// Elements of scratch of the M-step, and of everything that reads planes one at a time.
+    #[must_use]
     pub const fn plane_scratch_len(&self) -> usize {
         crate::mstep::scratch_len(self)
     }
 
     /// Elements of the scratch of [`crate::Statistics`] that place `chunk` bags together.
+    #[must_use]
     pub const fn scratch_len<T: Real>(&self, chunk: usize) -> usize {
         let (posterior, plane) = (self.posterior_scratch_len::<T>(chunk), self.plane_scratch_len());
         if posterior > plane { posterior } else { plane }

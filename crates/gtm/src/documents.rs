@@ -77,6 +77,7 @@ impl<'a, T: Real> Reals<'a, T> {
     }
     /// Number of rows.
     #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
+    #[must_use]
     pub fn len(&self) -> usize {
         self.values.len() / self.features
     }

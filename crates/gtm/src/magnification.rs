@@ -10,6 +10,7 @@ use crate::{
 };
 
 /// `f64`s of scratch that [`Gtm::magnification`] needs.
+#[must_use]
 pub const fn magnification_scratch_len(shape: &Shape) -> usize {
     shape.axes() * (shape.axes() + 3)
 }

@@ -38,6 +38,7 @@ impl EmissionModel {
         Self::Gaussian,
     ];
     /// A name for files: `zip`, `zip-latent`, `poisson`, `bernoulli`, `multinomial`, `gaussian`.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Zip(Inflation::Document) => "zip",
@@ -49,6 +50,7 @@ impl EmissionModel {
         }
     }
     /// The emission model of that name.
+    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|emission_model| emission_model.name() == name)
     }
@@ -179,38 +181,47 @@ impl Shape {
     }
 
     /// The distribution of a count.
+    #[must_use]
     pub const fn emission_model(&self) -> EmissionModel {
         self.emission_model
     }
     /// The latent space.
+    #[must_use]
     pub const fn space(&self) -> Space {
         self.space
     }
     /// `K`.
+    #[must_use]
     pub const fn points(&self) -> usize {
         self.points
     }
     /// `L`.
+    #[must_use]
     pub const fn axes(&self) -> usize {
         self.axes
     }
     /// `M`.
+    #[must_use]
     pub const fn columns(&self) -> usize {
         self.columns
     }
     /// `D`.
+    #[must_use]
     pub const fn features(&self) -> usize {
         self.features
     }
     /// Different rows of covariates.
+    #[must_use]
     pub const fn profiles(&self) -> usize {
         self.profiles
     }
     /// `P`.
+    #[must_use]
     pub const fn covariates(&self) -> usize {
         self.covariates
     }
     /// Whether [`Shape::general`] was asked for, or is needed.
+    #[must_use]
     pub const fn is_general(&self) -> bool {
         self.general
     }
@@ -287,31 +298,38 @@ impl Shape {
     }
 
     /// Elements of a [`Gtm`](crate::Gtm).
+    #[must_use]
     pub const fn map_len(&self) -> usize {
         length(&self.map_layout())
     }
     /// Elements of [`Emissions`](crate::Emissions).
+    #[must_use]
     pub const fn emissions_len(&self) -> usize {
         length(&self.emissions_layout())
     }
     /// Elements of the sums of [`Statistics`](crate::Statistics).
+    #[must_use]
     pub const fn sums_len(&self) -> usize {
         length(&self.sums_layout())
     }
     /// Elements of scratch that placing one document needs besides its posterior; 0 on the fast path.
+    #[must_use]
     pub const fn posterior_scratch_len(&self) -> usize {
         if self.general { self.features } else { 0 }
     }
     /// Elements of scratch of an E-step.
+    #[must_use]
     pub const fn scratch_len(&self) -> usize {
         2 * self.points + self.posterior_scratch_len()
     }
     /// Elements of scratch of an E-step that places `chunk` documents together, for threads to share; no result depends
     /// on it. `usize::MAX` if they cannot be counted.
+    #[must_use]
     pub const fn chunk_scratch_len(&self, chunk: usize) -> usize {
         if chunk < 2 { self.scratch_len() } else { chunk.saturating_mul(self.scratch_len() + RESULTS) }
     }
     /// `f64`s that an M-step works in.
+    #[must_use]
     pub const fn workspace_len(&self) -> usize {
         let (rows, columns) = (self.rows(), self.widest());
         self.columns * self.points

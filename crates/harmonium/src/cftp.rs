@@ -40,6 +40,7 @@ pub struct Draw {
 
 impl<S> IsingModel<S> {
     /// Elements of storage for so many words.
+    #[must_use]
     pub const fn len(words: usize) -> usize {
         words * words + words
     }
@@ -168,6 +169,7 @@ pub struct Uniforms<R> {
 
 impl<R: SeedableRng + Rng> Uniforms<R> {
     /// The numbers of one draw; every draw needs a different seed.
+    #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { seed, generator: PhantomData }
     }

@@ -16,6 +16,7 @@ const MOST_STATES: u64 = 1 << 26;
 
 impl Shape {
     /// Elements of the f64 scratch of an enumeration.
+    #[must_use]
     pub const fn exact_scratch_len(&self) -> usize {
         let (digits, width) = self.enumerated();
         (digits + 1) * (width + 1) + digits + width + self.topics() * self.topics()

@@ -27,6 +27,7 @@ impl Acceptance {
         self.accepted += u64::from(accepted);
     }
     /// The share that was accepted; 0 before the first.
+    #[must_use]
     pub fn rate(&self) -> f64 {
         if self.proposed == 0 { 0.0 } else { self.accepted as f64 / self.proposed as f64 }
     }

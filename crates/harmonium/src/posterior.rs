@@ -34,6 +34,7 @@ fn rows<T>(table: &'static str, w: &[T], topics: usize) -> Result<usize, Harmoni
 }
 
 /// Elements of scratch of [`align`].
+#[must_use]
 pub const fn align_scratch_len(topics: usize) -> usize {
     2 * topics * topics
 }

@@ -81,22 +81,27 @@ impl Shape {
     }
 
     /// The distributions of the wings.
+    #[must_use]
     pub const fn wings(&self) -> Wings {
         self.wings
     }
     /// Number of words `M`.
+    #[must_use]
     pub const fn word_count(&self) -> usize {
         self.words
     }
     /// Number of topics `J`.
+    #[must_use]
     pub const fn topics(&self) -> usize {
         self.topics
     }
     /// Number of features `C`; 0 for a single wing.
+    #[must_use]
     pub const fn features(&self) -> usize {
         self.features
     }
     /// Words and features: rows of couplings, `M + C`.
+    #[must_use]
     pub const fn rows(&self) -> usize {
         self.words + self.features
     }
@@ -114,30 +119,37 @@ impl Shape {
     }
 
     /// Elements of the buffer of a [`crate::Harmonium`].
+    #[must_use]
     pub const fn model_len(&self) -> usize {
         self.gradient_len() + self.sizes_len() + self.features
     }
     /// Elements of the buffer of a [`crate::Gradient`]: the parameters that are learned.
+    #[must_use]
     pub const fn gradient_len(&self) -> usize {
         self.words + self.rows() * self.topics + self.beta_len()
     }
     /// Elements of the couplings `W` and `U` together, `(M + C) J`.
+    #[must_use]
     pub const fn couplings_len(&self) -> usize {
         self.rows() * self.topics
     }
     /// Elements that a check of `P = I - Uᵀ diag(s) U` needs: `J²` for a dual wing.
+    #[must_use]
     pub const fn precision_len(&self) -> usize {
         if self.features == 0 { 0 } else { self.topics * self.topics }
     }
     /// Elements of scratch of everything that moves Gibbs chains.
+    #[must_use]
     pub const fn gibbs_scratch_len<T: Real>(&self) -> usize {
         T::LANES * (3 * self.topics + self.rows())
     }
     /// Elements of scratch of a step of the parameters.
+    #[must_use]
     pub const fn step_scratch_len(&self) -> usize {
         self.gradient_len() + self.precision_len()
     }
     /// Elements of the state of one chain: words, then features.
+    #[must_use]
     pub const fn state_len(&self) -> usize {
         self.rows()
     }

@@ -47,10 +47,12 @@ impl<'a, C: Count, T: Real> Document<'a, C, T> {
         Ok(Self { words, features })
     }
     /// The words.
+    #[must_use]
     pub fn words(&self) -> &Bag<'a, C> {
         &self.words
     }
     /// The features.
+    #[must_use]
     pub fn features(&self) -> &'a [T] {
         self.features
     }

@@ -54,16 +54,19 @@ impl ChainShape {
     }
 
     /// Size of the alphabet `V`.
+    #[must_use]
     pub const fn symbols(&self) -> usize {
         self.symbols
     }
 
     /// Order `m`.
+    #[must_use]
     pub const fn order(&self) -> usize {
         self.order
     }
 
     /// Elements of a [`Chain`]'s buffer: `(1 + V + .. + V^m) V`.
+    #[must_use]
     pub const fn chain_len(&self) -> usize {
         (self.initial + self.contexts) * self.symbols
     }

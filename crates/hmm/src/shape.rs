@@ -41,28 +41,33 @@ impl Shape {
     }
 
     /// Number of hidden states `S`.
+    #[must_use]
     pub const fn states(&self) -> usize {
         self.states
     }
 
     /// Size of the alphabet `V`.
+    #[must_use]
     pub const fn symbols(&self) -> usize {
         self.symbols
     }
 
     /// Elements of a [`crate::Hmm`]'s buffer, and of the sums of [`crate::Statistics`]: `S + S² + V S`.
+    #[must_use]
     pub const fn hmm_len(&self) -> usize {
         self.states * (1 + self.states + self.symbols)
     }
 
     /// Elements of the scratch of everything that looks at a sequence of up to `longest` symbols, whichever it is.
     /// `usize::MAX` for a sequence that no memory holds.
+    #[must_use]
     pub const fn scratch_len<T: Real>(&self, longest: usize) -> usize {
         self.work_len::<T>(longest).saturating_add(2 * self.packed_len::<T>())
     }
 
     /// Elements of the scratch of an E-step that looks at `chunk` sequences of up to `longest` symbols together, for threads
     /// to share; no result depends on it. `usize::MAX` if no memory holds that.
+    #[must_use]
     pub const fn chunk_scratch_len<T: Real>(&self, longest: usize, chunk: usize) -> usize {
         if chunk < 2 {
             return self.scratch_len::<T>(longest);
@@ -85,6 +90,7 @@ impl Shape {
     }
 
     /// Elements of the scratch of [`crate::Hmm::log_likelihood`], of sequences of any length.
+    #[must_use]
     pub const fn likelihood_scratch_len<T: Real>(&self) -> usize {
         self.packed_len::<T>() + 2 * self.width::<T>()
     }

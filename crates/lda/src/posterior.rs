@@ -93,22 +93,26 @@ impl<T: Real, S: AsRef<[T]>> Lda<T, S> {
 
 impl<T: Real, B: Bags> Posterior<'_, T, B> {
     /// `gamma` `[topic]`.
+    #[must_use]
     pub fn gamma(&self) -> &[T] {
         self.gamma
     }
 
     /// The evidence lower bound of the token sequence, in nats (no multinomial coefficient), at this `gamma` and the
     /// `phi` it follows from: never above `ln p(c)`.
+    #[must_use]
     pub fn bound(&self) -> f64 {
         self.found.bound
     }
 
     /// Sweeps made.
+    #[must_use]
     pub fn sweeps(&self) -> usize {
         self.found.sweeps
     }
 
     /// Whether the last sweep changed `gamma` by no more than the tolerance.
+    #[must_use]
     pub fn has_converged(&self) -> bool {
         self.found.converged
     }
@@ -243,11 +247,13 @@ pub struct HeldOut {
 
 impl HeldOut {
     /// Nats a token; NaN if there is none.
+    #[must_use]
     pub fn per_token(&self) -> f64 {
         self.log_likelihood / self.tokens
     }
 
     /// `exp` of minus the log-likelihood of a token: of how many equally likely features it is one.
+    #[must_use]
     pub fn perplexity(&self) -> f64 {
         exp(-self.per_token())
     }

@@ -35,16 +35,19 @@ impl Shape {
     }
 
     /// Number of topics `K`.
+    #[must_use]
     pub const fn topics(&self) -> usize {
         self.topics
     }
 
     /// Number of features `V`.
+    #[must_use]
     pub const fn features(&self) -> usize {
         self.features
     }
 
     /// Elements of the buffer of [`crate::Lda`]: `K (V + 1)`.
+    #[must_use]
     pub const fn model_len(&self) -> usize {
         self.beta_len() + self.topics
     }
@@ -55,16 +58,19 @@ impl Shape {
     }
 
     /// Elements of the sums of [`crate::Statistics`].
+    #[must_use]
     pub const fn sums_len(&self) -> usize {
         self.beta_len() + crate::statistics::TOTALS
     }
 
     /// Elements of scratch in which one document is inferred.
+    #[must_use]
     pub const fn posterior_scratch_len(&self) -> usize {
         4 * self.row_len() + LANES
     }
 
     /// Elements of the scratch of [`crate::Statistics`] that infer `chunk` documents together.
+    #[must_use]
     pub const fn scratch_len(&self, chunk: usize) -> usize {
         (if chunk == 0 { 1 } else { chunk }).saturating_mul(self.posterior_scratch_len())
     }

@@ -6,6 +6,7 @@
 /// use countgrid_math::index_below;
 /// assert_eq!([0, 1 << 63, u64::MAX].map(|word| index_below(word, 10)), [0, 5, 9]);
 /// ```
+#[must_use]
 pub const fn index_below(word: u64, n: usize) -> usize {
     ((word as u128 * n as u128) >> 64) as usize
 }

@@ -172,6 +172,7 @@ impl<'a, M> ClassModels<'a, M> {
     }
 
     /// The models, by class; at least one.
+    #[must_use]
     pub const fn models(&self) -> &'a [M] {
         self.models
     }

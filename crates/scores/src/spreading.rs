@@ -5,6 +5,7 @@ use countgrid_torus::Windows;
 use crate::{ScoreError, error::rows_of};
 
 /// Elements of the scratch of [`spread_rows`].
+#[must_use]
 pub const fn spread_scratch_len<const D: usize>(windows: &Windows<D>) -> usize {
     windows.torus().cells() + countgrid_prefix::scratch_len(windows)
 }

@@ -71,12 +71,14 @@ pub struct QuantisedHistograms<C, S, const D: usize> {
 
 impl<const D: usize> Shape<D> {
     /// Bytes of the buffer of [`QuantisedHistograms`].
+    #[must_use]
     pub const fn quantised_len<C: Code>(&self) -> usize {
         // Shapes are refused whose planes, padded to tiles of 16 cells, do not fit with elements of 8 bytes.
         ROW * (self.features() + 1) * (1 + self.cells().div_ceil(C::LANES))
     }
 
     /// Elements of scratch for [`QuantisedHistograms::posterior`]: a sum for each window.
+    #[must_use]
     pub const fn quantised_scratch_len(&self) -> usize {
         self.cells()
     }
