@@ -1,4 +1,4 @@
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 #[cfg(feature = "files")]
 use std::{
     mem::take,
@@ -219,6 +219,9 @@ enum Backing<C> {
     File(Mutex<BlockFile<C>>),
 }
 
+/// What is called with the number of its first bag and the bags of a block.
+type Visitor<'a, C> = dyn FnMut(usize, Csr<'_, C>) -> ControlFlow<()> + 'a;
+
 impl<C: Storable> Blocks<C> {
     /// The bags of a data set, in memory or in a file as `limits` say.
     ///
@@ -298,11 +301,25 @@ impl<C: Storable> Blocks<C> {
         read_ahead: bool,
         mut visit: impl FnMut(usize, Csr<'_, C>) -> Result<(), E>,
     ) -> Result<(), E> {
+        let mut refused = None;
+        self.visit_blocks(read_ahead, &mut |first, block| match visit(first, block) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                refused = Some(error);
+                ControlFlow::Break(())
+            }
+        })?;
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Visits every block in order, until `visit` breaks. Not generic over it: a thread and its channels are much code, which
+    /// every program would compile for every visitor.
+    fn visit_blocks(&self, read_ahead: bool, visit: &mut Visitor<'_, C>) -> Result<(), CorpusError> {
         let starts = self.blocks.iter().map(|bags| bags.start);
         match &self.backing {
             Backing::Memory(blocks) => {
                 let _ = read_ahead;
-                starts.zip(blocks).try_for_each(|(first, block)| visit(first, block.as_view()))
+                let _ended = starts.zip(blocks).try_for_each(|(first, block)| visit(first, block.as_view()));
             }
             #[cfg(feature = "files")]
             Backing::File(file) => {
@@ -310,22 +327,21 @@ impl<C: Storable> Blocks<C> {
                 if read_ahead && self.blocks.len() > 1 {
                     return self.read_ahead(&mut file, visit);
                 }
-                let mut buffer = CsrBuf::new(self.features).map_err(CorpusError::from)?;
-                starts.enumerate().try_for_each(|(index, first)| {
-                    file.read(index, &mut buffer).map_err(CorpusError::from)?;
-                    visit(first, buffer.as_view())
-                })
+                let mut buffer = CsrBuf::new(self.features)?;
+                for (index, first) in starts.enumerate() {
+                    file.read(index, &mut buffer)?;
+                    if visit(first, buffer.as_view()).is_break() {
+                        break;
+                    }
+                }
             }
         }
+        Ok(())
     }
 
     #[cfg(feature = "files")]
-    fn read_ahead<E: From<CorpusError>>(
-        &self,
-        file: &mut BlockFile<C>,
-        mut visit: impl FnMut(usize, Csr<'_, C>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let none = || CsrBuf::new(self.features).map_err(CorpusError::from);
+    fn read_ahead(&self, file: &mut BlockFile<C>, visit: &mut Visitor<'_, C>) -> Result<(), CorpusError> {
+        let none = || CsrBuf::new(self.features);
         let (give, empty) = mpsc::channel();
         let (hand, full) = mpsc::channel();
         [none()?, none()?].into_iter().for_each(|block| drop(give.send(block)));
@@ -344,8 +360,10 @@ impl<C: Storable> Blocks<C> {
             let mut give = Some(give);
             for (index, bags) in self.blocks.iter().enumerate() {
                 let Ok(block) = full.recv() else { break };
-                let block = block.map_err(CorpusError::from)?;
-                visit(bags.start, block.as_view())?;
+                let block = block?;
+                if visit(bags.start, block.as_view()).is_break() {
+                    break;
+                }
                 if index + 2 >= self.blocks.len() {
                     give = None; // the reader has, or is reading, the last block
                 }

@@ -38,10 +38,16 @@ impl<T: Real + Storable> Rows<T> {
         terms: impl IntoIterator<Item = (usize, C)>,
         feature_of: impl Fn(usize) -> Option<u32>,
     ) -> Result<&[(usize, f64)], CorpusError> {
-        let row = &mut self.row;
-        row.clear();
+        self.row.clear();
         let known = |(term, count): (usize, C)| Some((feature_of(term)? as usize, count.to_real()));
-        row.extend(terms.into_iter().filter_map(known));
+        self.row.extend(terms.into_iter().filter_map(known));
+        self.add_row()?;
+        Ok(&self.row)
+    }
+
+    /// Adds the row as a bag. Apart from what fills it, so that a sort is not compiled for every kind of terms.
+    fn add_row(&mut self) -> Result<(), CorpusError> {
+        let row = &mut self.row;
         row.sort_by_key(|&(feature, _)| feature);
         // Several forms of a word are one feature.
         row.dedup_by(|(feature, count), (kept, sum)| {
@@ -63,7 +69,7 @@ impl<T: Real + Storable> Rows<T> {
         }
         self.tokens += row.iter().fold(0.0, |sum, (_, count)| sum + count);
         self.nonempty += usize::from(!row.is_empty());
-        Ok(&self.row)
+        Ok(())
     }
 
     pub(crate) fn len(&self) -> usize {

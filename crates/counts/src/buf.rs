@@ -91,7 +91,7 @@ impl<C: Count> CsrBuf<C> {
         appended
     }
 
-    /// Puts entries where the next bag starts; those that do not ascend are put in order by way of the scratch.
+    /// Puts entries where the next bag starts, in order.
     fn append<I>(&mut self, bag: usize, start: usize, entries: I) -> Result<(), BagsError>
     where
         I: IntoIterator<Item = (usize, C)>,
@@ -111,9 +111,12 @@ impl<C: Count> CsrBuf<C> {
                 self.counts.push(count);
             }
         }
-        if ascending {
-            return Ok(());
-        }
+        if ascending { Ok(()) } else { self.put_in_order(bag, start) }
+    }
+
+    /// Sorts the entries of the next bag by way of the scratch, and adds up those of one feature. Apart from what reads them,
+    /// so that a sort is not compiled for every kind of iterator.
+    fn put_in_order(&mut self, bag: usize, start: usize) -> Result<(), BagsError> {
         let entry = &mut self.scratch;
         entry.extend(self.indices.drain(start..).zip(self.counts.drain(start..)));
         entry.sort_by_key(|&(feature, _)| feature); // stable, hence the order of float sums

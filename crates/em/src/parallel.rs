@@ -156,9 +156,17 @@ pub fn part_count() -> usize {
 pub fn in_pool<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     #[cfg(feature = "rayon")]
     if threads() > 1 {
-        return rayon::scope(|_| work());
+        let (mut work, mut result) = (Some(work), None);
+        enter(&mut || result = work.take().map(|work| work()));
+        return result.unwrap_or_else(|| unreachable!("the pool calls what it is given"));
     }
     work()
+}
+
+/// Calls `work` once, in the pool. Not generic, as [`join`] is not.
+#[cfg(feature = "rayon")]
+fn enter(work: &mut (dyn FnMut() + Send)) {
+    rayon::scope(|_| work());
 }
 
 /// Calls `work(item, part)` for each of `items` items, with its part of `parts`.
@@ -189,13 +197,29 @@ fn divide<P: Split>(first: usize, items: usize, few: usize, parts: P, work: &(im
     if items > few {
         let middle = items / 2;
         let (low, high) = parts.split(middle);
-        rayon::join(
-            || divide(first, middle, few, low, work),
-            || divide(first + middle, items - middle, few, high, work),
+        let (mut low, mut high) = (Some(low), Some(high));
+        join(
+            &mut || {
+                if let Some(low) = low.take() {
+                    divide(first, middle, few, low, work);
+                }
+            },
+            &mut || {
+                if let Some(high) = high.take() {
+                    divide(first + middle, items - middle, few, high, work);
+                }
+            },
         );
     } else {
         sequentially(first, items, parts, work);
     }
+}
+
+/// Does both, each of which is called once. Not generic, since what Rayon makes of a join is more code than most work is, and
+/// every program would compile it for every kind of work.
+#[cfg(feature = "rayon")]
+fn join(low: &mut (dyn FnMut() + Send), high: &mut (dyn FnMut() + Send)) {
+    rayon::join(low, high);
 }
 
 fn sequentially<P: Split>(first: usize, items: usize, mut parts: P, work: &impl Fn(usize, P)) {

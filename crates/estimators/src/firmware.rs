@@ -38,83 +38,116 @@ struct Export {
     bytes: Vec<u8>,
 }
 
+/// What a grid is as a table, before it has a number of axes.
+enum Elements {
+    /// The parameters, one table after the other.
+    F32(Vec<f32>),
+    /// Codes of 16 bits.
+    Bits16(Vec<u8>),
+    /// Codes of 8 bits.
+    Bits8(Vec<u8>),
+}
+
 impl<T: Real> FittedGrid<T> {
     /// The grid as constant tables, with the words of the vocabulary if asked for.
     ///
     /// # Errors
     /// [`EstimatorError::TableTooLarge`]; [`EstimatorError::Memory`].
     pub fn firmware(&self, kind: TableKind, vocabulary: bool) -> Result<Firmware, EstimatorError> {
+        let elements = match kind {
+            TableKind::F32 => {
+                let (pi, prior) = self.grid().tables();
+                Elements::F32(pi.iter().chain(prior).map(|x| Real::to_f64(*x) as f32).collect())
+            }
+            TableKind::Bits16 => Elements::Bits16(self.codes::<u16>()?),
+            TableKind::Bits8 => Elements::Bits8(self.codes::<u8>()?),
+        };
+        let labels = self.labels().map(|labels| labels.table()).unwrap_or_default();
+        let labels = labels.iter().map(|&share| Real::to_f64(share) as f32).collect();
         let (extents, window) = (self.layout().extents(), self.layout().window());
-        // A microcontroller has no use for leading axes of one cell.
-        macro_rules! with_axes {
-            ($($axes:literal)*) => {
-                match extents.len() {
-                    $($axes => {
-                        let axes = |sides: &[usize]| -> [usize; $axes] {
-                            core::array::from_fn(|axis| sides.get(axis).copied().unwrap_or(1))
-                        };
-                        let shape = Shape::from_sides(axes(extents), axes(window), self.shape().features())?;
-                        self.export(kind, shape)?
-                    })*
-                    found => return Err(EstimatorError::Axes { found }),
-                }
-            };
-        }
-        let export = with_axes!(1 2 3 4 5 6 7 8);
+        let export = export(extents, window, self.shape().features(), elements, labels)?;
         let labels = self.labels().map(|labels| labels.names()).unwrap_or_default();
         let words = &self.info.vocabulary;
         let module = Module { extents, window, words, vocabulary, labels, export: &export }.to_string();
         Ok(Firmware { module, blob: export.bytes })
     }
 
-    fn export<const D: usize>(&self, kind: TableKind, shape: Shape<D>) -> Result<Export, EstimatorError> {
-        let labels = self.labels().map(|labels| labels.table()).unwrap_or_default();
-        let labels: Vec<f32> = labels.iter().map(|&share| Real::to_f64(share) as f32).collect();
-        let planes = labels.len() / shape.cells();
-        match kind {
-            TableKind::F32 => {
-                // Lanes depend on the number of axes.
-                let (pi, prior) = self.grid().tables();
-                let tables: Vec<f32> = pi.iter().chain(prior).map(|x| Real::to_f64(*x) as f32).collect();
-                let histograms = pack(&Grid::new(shape, tables)?)?;
-                let table = histograms.buffer();
-                let length = Blob::f32_len(&shape, planes).ok_or(EstimatorError::TableTooLarge)?;
-                let mut bytes = vec![0; length];
-                Blob::write_f32(&shape, table, &labels, &mut bytes)?;
-                let number = |x: &f32| match x.is_finite() {
-                    true => format!("{x:?}"),
-                    false => "f32::NEG_INFINITY".to_owned(), // padding
-                };
-                let table = table.iter().map(number).collect();
-                let what = "The buffer of a `LogHistograms<f32, _, D>`";
-                Ok(Export { item: "f32", table, what, labels, bytes })
+    /// The bytes of its table of codes, which lie in the order of cells, whatever the axes.
+    fn codes<C: Code>(&self) -> Result<Vec<u8>, EstimatorError> {
+        let shape = self.shape();
+        let (storage, mut scratch) = (vec![0u8; shape.quantised_len::<C>()], zeros(shape.cells())?);
+        let packed = pack(self.grid())?;
+        Ok(QuantisedHistograms::<C, _, AXES>::pack(&packed, storage, &mut scratch)?.bytes().to_vec())
+    }
+}
+
+/// The table with as many axes as there are: a microcontroller has no use for leading axes of one cell. Not generic, so that
+/// all numbers of axes are compiled once, with this crate.
+fn export(
+    extents: &[usize],
+    window: &[usize],
+    features: usize,
+    elements: Elements,
+    labels: Vec<f32>,
+) -> Result<Export, EstimatorError> {
+    macro_rules! with_axes {
+        ($($axes:literal)*) => {
+            match extents.len() {
+                $($axes => {
+                    let axes = |sides: &[usize]| -> [usize; $axes] {
+                        core::array::from_fn(|axis| sides.get(axis).copied().unwrap_or(1))
+                    };
+                    export_axes(Shape::from_sides(axes(extents), axes(window), features)?, elements, labels)
+                })*
+                found => Err(EstimatorError::Axes { found }),
             }
-            TableKind::Bits16 => {
-                self.codes::<u16, D>(shape, labels, "The bytes of a `QuantisedHistograms<u16, _, D>`")
-            }
-            TableKind::Bits8 => {
-                self.codes::<u8, D>(shape, labels, "The bytes of a `QuantisedHistograms<u8, _, D>`")
-            }
+        };
+    }
+    with_axes!(1 2 3 4 5 6 7 8)
+}
+
+fn export_axes<const D: usize>(
+    shape: Shape<D>,
+    elements: Elements,
+    labels: Vec<f32>,
+) -> Result<Export, EstimatorError> {
+    match elements {
+        Elements::F32(tables) => {
+            // Lanes depend on the number of axes.
+            let histograms = pack(&Grid::new(shape, tables)?)?;
+            let table = histograms.buffer();
+            let length = Blob::f32_len(&shape, labels.len() / shape.cells());
+            let mut bytes = vec![0; length.ok_or(EstimatorError::TableTooLarge)?];
+            Blob::write_f32(&shape, table, &labels, &mut bytes)?;
+            let number = |x: &f32| match x.is_finite() {
+                true => format!("{x:?}"),
+                false => "f32::NEG_INFINITY".to_owned(), // padding
+            };
+            let table = table.iter().map(number).collect();
+            let what = "The buffer of a `LogHistograms<f32, _, D>`";
+            Ok(Export { item: "f32", table, what, labels, bytes })
+        }
+        Elements::Bits16(codes) => {
+            export_codes::<u16, D>(shape, &codes, labels, "The bytes of a `QuantisedHistograms<u16, _, D>`")
+        }
+        Elements::Bits8(codes) => {
+            export_codes::<u8, D>(shape, &codes, labels, "The bytes of a `QuantisedHistograms<u8, _, D>`")
         }
     }
+}
 
-    fn codes<C: Code, const D: usize>(
-        &self,
-        shape: Shape<D>,
-        labels: Vec<f32>,
-        what: &'static str,
-    ) -> Result<Export, EstimatorError> {
-        let (storage, mut scratch) = (vec![0u8; shape.quantised_len::<C>()], zeros(shape.cells())?);
-        // Codes lie in the order of cells, whatever the axes.
-        let packed = pack(self.grid())?;
-        let table = QuantisedHistograms::<C, _, AXES>::pack(&packed, storage, &mut scratch)?;
-        let table = QuantisedHistograms::<C, _, D>::new(shape, table.bytes())?;
-        let length = Blob::<D>::quantised_len::<C>(&shape, labels.len() / shape.cells());
-        let mut bytes = vec![0; length.ok_or(EstimatorError::TableTooLarge)?];
-        Blob::write_quantised(&table, &labels, &mut bytes)?;
-        let table = table.bytes().iter().map(u8::to_string).collect();
-        Ok(Export { item: "u8", table, what, labels, bytes })
-    }
+fn export_codes<C: Code, const D: usize>(
+    shape: Shape<D>,
+    codes: &[u8],
+    labels: Vec<f32>,
+    what: &'static str,
+) -> Result<Export, EstimatorError> {
+    let table = QuantisedHistograms::<C, _, D>::new(shape, codes)?;
+    let length = Blob::<D>::quantised_len::<C>(&shape, labels.len() / shape.cells());
+    let mut bytes = vec![0; length.ok_or(EstimatorError::TableTooLarge)?];
+    Blob::write_quantised(&table, &labels, &mut bytes)?;
+    let table = codes.iter().map(u8::to_string).collect();
+    Ok(Export { item: "u8", table, what, labels, bytes })
 }
 
 fn pack<T: Real, S: AsRef<[T]>, const D: usize>(

@@ -49,10 +49,13 @@ impl WordUse {
 
     /// The `count` words with the largest key, of equals the first of the vocabulary.
     pub fn top(uses: &[Self], count: usize, key: impl Fn(&Self) -> f64) -> Vec<Self> {
-        let mut uses = uses.to_vec();
-        uses.sort_by(|a, b| key(b).total_cmp(&key(a)).then(a.word.cmp(&b.word)));
-        uses.truncate(count);
-        uses
+        Self::largest(uses.iter().map(|word| (key(word), *word)).collect(), count)
+    }
+
+    /// The words with the largest numbers. Apart from what computes these, so that a sort is not compiled for every key.
+    fn largest(mut uses: Vec<(f64, Self)>, count: usize) -> Vec<Self> {
+        uses.sort_by(|(x, a), (y, b)| y.total_cmp(x).then(a.word.cmp(&b.word)));
+        uses.into_iter().take(count).map(|(_, word)| word).collect()
     }
 
     /// Those at least as probable as under a uniform distribution. Rare words have the most extreme lifts and are the least
