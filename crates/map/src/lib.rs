@@ -27,7 +27,7 @@
 //!
 //! Feature `pictures`: charts and maps of points for papers, SVG and PNG.
 //!
-//! The program that draws is JavaScript in `src/page`, without a library; `cargo run --example demo` writes a
+//! The program that draws is JavaScript in `src/page`, without a library; `cargo run -p countgrid-map --example demo` writes a
 //! page to look at.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
