@@ -29,7 +29,10 @@ class Group:
 
 
 # Statements that are no commands of the program.
-NOT_OURS = {"cargo test --release --workspace": "the tests"}
+NOT_OURS = {
+    "cargo test --workspace --tests": "the tests",
+    "cargo test --workspace -- --include-ignored": "all tests",
+}
 
 # What a block takes for granted.
 BEFORE = {"countgrid firmware model.safetensors --table 8 -o firmware": "countgrid map papers.csv"}

@@ -174,6 +174,7 @@ fn any_number_of_threads_writes_the_same_files() {
 }
 
 #[test]
+#[ignore = "slow: `cargo test --workspace -- --include-ignored`"]
 fn posts_of_three_newsgroups_stream_and_thread_to_the_same_model() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/news-20-same");
     if !data.exists() {
@@ -285,6 +286,7 @@ fn memory_is_bounded_for_three_blocks() {
 
 /// 360 MB of counts, several times what the fit may take.
 #[test]
+#[ignore = "slow: `cargo test --workspace -- --include-ignored`"]
 fn memory_is_bounded_for_thirty_blocks() {
     memory_is_bounded(500_000);
 }

@@ -63,6 +63,7 @@ fn chain_never_falls<T: Real>(bags: &WordBags) {
 }
 
 #[test]
+#[ignore = "slow: `cargo test --workspace -- --include-ignored`"]
 fn bounds_never_fall_on_real_posts() {
     if let Some(bags) = posts() {
         chain_never_falls::<f64>(&bags);
@@ -105,6 +106,7 @@ fn topics_predict<T: Real>(bags: &WordBags) -> [f64; 2] {
 }
 
 #[test]
+#[ignore = "slow: `cargo test --workspace -- --include-ignored`"]
 fn topics_predict_real_posts() {
     if let Some(bags) = posts() {
         let (single, double) = (topics_predict::<f32>(&bags), topics_predict::<f64>(&bags));

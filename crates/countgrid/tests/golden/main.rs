@@ -1,4 +1,4 @@
-//! Every golden vector of a folder, in f64 and f32: `cargo test --release golden`.
+//! Every golden vector of a folder, in f64 and f32: `cargo test --workspace --test golden`.
 //!
 //! The folder is the environment variable `GOLDEN_DIR`, relative to the workspace's root, or else
 //! `../shared/golden`, and then its absence is only reported. A file of a kind that is not implemented yet is
