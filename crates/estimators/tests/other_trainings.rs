@@ -141,11 +141,16 @@ fn models_come_back_from_their_files() {
         file.tables.remove(table);
         assert!(matches!(AnyModel::from_file(file), Err(EstimatorError::Model(_))));
     }
-    for key in ["kind", "title", "vocabulary", "text"] {
+    for key in ["kind", "vocabulary"] {
         let mut file = paths.to_file();
         file.metadata.remove(key);
         assert!(matches!(AnyModel::from_file(file), Err(EstimatorError::Model(_))), "{key}");
     }
+    // The other texts have defaults.
+    let mut file = paths.to_file();
+    file.metadata.retain(|key, _| !["title", "text", "numbers", "fit"].contains(&key.as_str()));
+    let AnyModel::Hmm(read) = AnyModel::from_file(file).unwrap() else { panic!("another kind") };
+    assert_eq!(read.info, ModelInfo::for_vocabulary(paths.info.vocabulary.clone()));
 }
 
 proptest! {
