@@ -5,6 +5,8 @@
     packages.py fuzzing the options that select the crates with bodies of fuzz targets, on one line
     packages.py msrv    fails if a package of the workspace, or anything it depends on, asks for a newer
                         compiler than the workspace states
+    packages.py libraries   the libraries that are published, one a line
+    packages.py published   what is published, with its version, one a line
 """
 
 import json
@@ -45,4 +47,16 @@ def msrv():
         sys.exit("\n".join(newer))
 
 
-{"bare": bare, "fuzzing": fuzzing, "msrv": msrv}[sys.argv[1]]()
+def libraries():
+    for package in members:
+        if package["publish"] is None and any("lib" in target["kind"] for target in package["targets"]):
+            print(package["name"])
+
+
+def published():
+    for package in members:
+        if package["publish"] is None:
+            print(package["name"], package["version"])
+
+
+{function.__name__: function for function in (bare, fuzzing, libraries, msrv, published)}[sys.argv[1]]()

@@ -40,6 +40,8 @@ def crate_docs(root):
 
 def resolved_links(page, name):
     """Text and address of every link in the crate's documentation on its page, in their order."""
+    if not page.exists():
+        raise Mismatch(f"{page} does not exist: `cargo doc` makes it")
     text = page.read_text()
     start = text.index('<details class="toggle top-doc"') if "top-doc" in text else None
     if start is None:

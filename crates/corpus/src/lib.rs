@@ -41,6 +41,7 @@
 //! them. Without it, as in a browser, blocks stay in memory.
 //! `cargo-docs`: `cargo_docs` and `Corpus::read_cargo_docs`, a sample of documents that needs no path: the doc comments of the
 //! crates that Cargo has unpacked on the machine.
+#![doc(html_root_url = "https://docs.rs/countgrid-corpus/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 

@@ -52,6 +52,7 @@
 //! * `sprs`: its sparse matrices as bags.
 //! * `rayon`: fitting and placing on all threads. No result depends on it.
 #![no_std]
+#![doc(html_root_url = "https://docs.rs/countgrid/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 

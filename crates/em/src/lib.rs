@@ -53,7 +53,8 @@
 //! [`ParallelByBlocks`] computes blocks on threads, in all of the loops and for any model: one that is fitted to a slice, as above, is
 //! then fitted to [`Chunks`] of it.
 //!
-//! `docs/model.md` of the repository goes from an empty file to a mixture that is fitted in every way and gives features.
+//! [docs/model.md](https://github.com/countgrid/countgrid/blob/main/docs/model.md) goes from an empty
+//! file to a mixture that is fitted in every way and gives features.
 //!
 //! # Features
 //!
@@ -68,6 +69,7 @@
 //! On a Cortex-M4F: code and stack of the main operations are in
 //! [docs/microcontroller.md](https://github.com/countgrid/countgrid/blob/main/docs/microcontroller.md).
 #![no_std]
+#![doc(html_root_url = "https://docs.rs/countgrid-em/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 

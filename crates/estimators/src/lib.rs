@@ -45,6 +45,7 @@
 //! score space, NIPS 22 (2009); T. Jaakkola & D. Haussler, Exploiting generative models in discriminative classifiers, NIPS
 //! 11 (1998); K. Tsuda, M. Kawanabe, G. Rätsch, S. Sonnenburg & K.-R. Müller, A new discriminative kernel from probabilistic
 //! models, Neural Computation 14(10), 2002.
+#![doc(html_root_url = "https://docs.rs/countgrid-estimators/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 

@@ -35,6 +35,7 @@
 //! counting grid model, cited as the journal paper; A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy
 //! score space, NIPS 22 (2009), cited as Perina et al. 2009; K. Tsuda, M. Kawanabe, G. Rätsch, S. Sonnenburg & K.-R. Müller,
 //! A new discriminative kernel from probabilistic models, Neural Computation 14(10), 2002.
+#![doc(html_root_url = "https://docs.rs/countgrid-evaluation/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 

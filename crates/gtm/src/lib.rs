@@ -78,6 +78,7 @@
 //! A combined latent class and trait model for the analysis and visualization of discrete data, IEEE Transactions on Pattern
 //! Analysis and Machine Intelligence 23(8), 2001.
 #![no_std]
+#![doc(html_root_url = "https://docs.rs/countgrid-gtm/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 

@@ -68,6 +68,7 @@
 //! exponential family harmonium;
 //! [docs/equations.md](https://github.com/countgrid/countgrid/blob/main/docs/equations.md) lists its equations with the corrections made.
 #![no_std]
+#![doc(html_root_url = "https://docs.rs/countgrid-harmonium/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 

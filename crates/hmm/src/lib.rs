@@ -58,6 +58,7 @@
 //! 77(2), 1989, pages 257 to 286; A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy score space, NIPS
 //! 22 (2009), pages 1428 to 1436.
 #![no_std]
+#![doc(html_root_url = "https://docs.rs/countgrid-hmm/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 

@@ -29,6 +29,7 @@
 //! `files` (default): folders, temporary files (for docword files and blocks that are too large for the memory) and files
 //! that are written as a whole. Without it there is no [`save`], and of paths only files are read.
 //! `fuzzing`: the bodies of the fuzz targets. No part of the interface.
+#![doc(html_root_url = "https://docs.rs/countgrid-io/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 

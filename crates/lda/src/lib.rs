@@ -60,6 +60,7 @@
 //! factorization, NIPS 13 (2001); H. Wallach, I. Murray, R. Salakhutdinov & D. Mimno, Evaluation methods for topic models,
 //! ICML 2009; A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy score space, NIPS 22 (2009).
 #![no_std]
+#![doc(html_root_url = "https://docs.rs/countgrid-lda/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 

@@ -29,6 +29,7 @@
 //!
 //! The program that draws is JavaScript in `src/page`, without a library; `cargo run -p countgrid-map --example demo` writes a
 //! page to look at.
+#![doc(html_root_url = "https://docs.rs/countgrid-map/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 

@@ -35,6 +35,7 @@
 //! [docs/microcontroller.md](https://github.com/countgrid/countgrid/blob/main/docs/microcontroller.md).
 #![doc = include_str!("../ACCURACY.md")]
 #![no_std]
+#![doc(html_root_url = "https://docs.rs/countgrid-math/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "alloc")]

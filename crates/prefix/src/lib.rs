@@ -120,8 +120,11 @@
 //!   everything else is compiled where it is used, for the types that it is used with. Box filters do without it, those
 //!   of floats too.
 //!
-//! On a Cortex-M4F: code and stack of the main operations are in `docs/microcontroller.md` of the repository.
+//! On a Cortex-M4F: code and stack of the main operations are in
+//! [docs/microcontroller.md](https://github.com/countgrid/countgrid/blob/main/docs/microcontroller.md).
 #![no_std]
+#![doc(html_root_url = "https://docs.rs/countgrid-prefix/latest")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod cumulative;

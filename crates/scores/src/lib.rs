@@ -39,6 +39,7 @@
 //! On a Cortex-M4F: code and stack of the main operations are in
 //! [docs/microcontroller.md](https://github.com/countgrid/countgrid/blob/main/docs/microcontroller.md).
 #![no_std]
+#![doc(html_root_url = "https://docs.rs/countgrid-scores/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 

@@ -20,6 +20,7 @@
 //! The result depends on the documents and the options alone, never on hashing: the same vocabulary in the
 //! same order on every run and machine, and permuting documents permutes bags. Memory grows with the
 //! distinct words of the collection and of each document, not with its length.
+#![doc(html_root_url = "https://docs.rs/countgrid-text/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
