@@ -79,3 +79,8 @@ pub use countgrid_torus::constant;
 
 mod error;
 pub use crate::error::Error;
+
+/// The Rust of the guide.
+#[cfg(all(doctest, feature = "std", feature = "grid"))]
+#[doc = include_str!("../../../docs/guide/library.md")]
+mod guide {}

@@ -108,3 +108,8 @@ pub use crate::{
     training::Training,
     words::{TopWord, WordUse},
 };
+
+/// The Rust of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/large.md")]
+mod guide {}
