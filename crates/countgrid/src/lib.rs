@@ -50,6 +50,7 @@
 //! * `classify` (default): neighbours, support vector machines, folds and metrics.
 //! * `ndarray`, `nalgebra`: their matrices and views as bags, without a copy, and tables of models as their matrices.
 //! * `sprs`: its sparse matrices as bags.
+//! * `serde`: shapes, options and states of fits are read and written.
 //! * `rayon`: fitting and placing on all threads. No result depends on it.
 #![no_std]
 #![doc(html_root_url = "https://docs.rs/countgrid/latest")]

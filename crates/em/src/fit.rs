@@ -5,6 +5,7 @@ use crate::{Anneal, Annealing, EmPlan, Fit, Iterations, Learn};
 /// What an observer receives after each iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Progress {
     /// Updates made so far.
     pub iteration: usize,
@@ -36,6 +37,7 @@ impl Progress {
 
 /// Why a fit ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum End {
     /// The objective changed by no more than the tolerance, twice in a row and the second time no more; or not at all.
     Converged,
@@ -48,6 +50,7 @@ pub enum End {
 /// How a fit ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Outcome {
     /// Updates made.
     pub iterations: usize,

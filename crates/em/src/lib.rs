@@ -65,6 +65,8 @@
 //! * `testing`: checks of the contracts, for tests of models.
 //! * `rayon`: [`parallel`] and [`ParallelByBlocks`] use all threads of the pool that they are called in, and there is
 //!   `expectation_of_blocks_in_parallel`. No result depends on it.
+//! * `serde`: options, plans, schedules, outcomes and states are read and written. What a constructor checks is checked when
+//!   it is read.
 //!
 //! On a Cortex-M4F: code and stack of the main operations are in
 //! [docs/microcontroller.md](https://github.com/countgrid/countgrid/blob/main/docs/microcontroller.md).
@@ -98,6 +100,8 @@ mod perturbation;
 #[cfg(feature = "alloc")]
 mod reduction;
 mod restarts;
+#[cfg(feature = "serde")]
+mod serialised;
 mod stepwise;
 mod tables;
 #[cfg(feature = "nalgebra")]

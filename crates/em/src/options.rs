@@ -15,6 +15,11 @@ use crate::restart_seed;
 /// # Ok::<(), OptionError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct EmOptions {
     /// A fit has converged when `|J - J_old| ≤ tolerance · |J|`, with the objective `J`, twice in a row and the second
     /// time by no more (near a flat start gains are small but grow), or when nothing changes. Finite, not negative.
@@ -42,7 +47,22 @@ impl EmOptions {
 }
 
 /// Checked settings of a fit, and [the fit](EmPlan::fit) itself.
+#[cfg_attr(
+    feature = "serde",
+    doc = r###"
+With the feature `serde` options and plans are written and read; a plan is checked as it is read.
+
+```
+use countgrid_em::{EmOptions, EmPlan};
+let options: EmOptions = serde_json::from_str(r##"{ "iterations": 200 }"##)?; // the others are the defaults
+assert_eq!(serde_json::to_string(&options)?, r##"{"tolerance":0.00001,"iterations":200}"##);
+assert!(serde_json::from_str::<EmPlan>(r##"{ "tolerance": -1 }"##).is_err());
+# Ok::<(), serde_json::Error>(())
+```
+"###
+)]
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(try_from = "EmOptions"))]
 pub struct EmPlan(EmOptions);
 
 impl EmPlan {
@@ -85,6 +105,11 @@ impl EmPlan {
 /// Proceedings of the IEEE 1998; Ueda & Nakano, Deterministic annealing EM algorithm, Neural Networks 1998.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use = "a schedule anneals nothing by itself"]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "crate::serialised::AnnealingFields")
+)]
 pub struct Annealing {
     start: f64, // in (0, 1]
     iterations: usize,

@@ -3,6 +3,7 @@ use crate::{End, FitError, OptionError, Outcome, TablesMut};
 /// One run of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Restart {
     /// Which one, from 0.
     pub index: usize,
@@ -12,6 +13,7 @@ pub struct Restart {
 
 /// The best run.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Best {
     /// Which run it was.
     pub restart: Restart,
@@ -51,6 +53,11 @@ pub struct Best {
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "crate::serialised::RestartsFields")
+)]
 pub struct Restarts {
     count: usize, // at least 1
     seed: u64,

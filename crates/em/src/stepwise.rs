@@ -13,6 +13,7 @@ const MAX_DELAY: f64 = (1_u64 << 53) as f64;
 
 /// How far one mini-batch moves the running statistics.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum StepSize {
     /// `η_k = (k + delay)^-exponent` for the mini-batch `k = 1, 2, ...` after the first: converges for an
     /// exponent in `(0.5, 1]`; smaller ones forget faster. A delay, not negative, shortens the early steps.
@@ -38,6 +39,11 @@ pub enum StepSize {
 /// # Ok::<(), OptionError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct StepwiseOptions {
     /// How far one mini-batch moves the running statistics.
     pub step_size: StepSize,
@@ -92,6 +98,11 @@ impl StepwiseOptions {
 /// O. Cappé & E. Moulines, On-line expectation-maximization algorithm for latent data models, Journal of the Royal
 /// Statistical Society B 71(3), 2009; P. Liang & D. Klein, Online EM for unsupervised models, NAACL 2009.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "StepwiseOptions")
+)]
 pub struct StepwisePlan(StepwiseOptions);
 
 impl StepwisePlan {
@@ -194,6 +205,7 @@ impl StepwisePlan {
 /// The state of a stepwise fit between two mini-batches, apart from model and statistics: plain data to save and to continue
 /// from ([`StepwiseFit::resume`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct StepwiseState {
     /// Mini-batches learned so far, in all passes.
     pub steps: usize,

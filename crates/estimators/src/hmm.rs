@@ -44,6 +44,11 @@ const CHUNK_LEN: usize = 1 << 17;
 /// # Ok::<(), countgrid_estimators::EstimatorError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct HmmOptions {
     /// Number of states, at least 1.
     pub states: usize,

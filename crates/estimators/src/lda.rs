@@ -46,6 +46,11 @@ const SEEDS: usize = 3;
 /// assert!(matches!(refused, Err(EstimatorError::Lda(_))));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct LdaOptions {
     /// Number of topics, at least 1.
     pub topics: usize,

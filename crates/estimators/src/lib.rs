@@ -38,7 +38,8 @@
 //!
 //! # Features
 //! `files` (default): counts that are too many for the memory go to a temporary file. `rayon` (default): all threads of
-//! the pool compute; no result depends on it. `pages`: fitted grids as pages to look at.
+//! the pool compute; no result depends on it. `pages`: fitted grids as pages to look at. `serde`:
+//! options, progress and summaries are read and written.
 //!
 //! # Sources
 //! The crates of the models name theirs. Features: A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy

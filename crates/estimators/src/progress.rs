@@ -5,6 +5,7 @@ use countgrid_em::{Best, End};
 /// What the iterations of a stage are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Phase {
     /// Expectation maximisation over all data.
     Plain,
@@ -21,6 +22,7 @@ pub enum Phase {
 /// Where a training is after a step.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Progress {
     /// Which random start, from 0.
     pub restart: usize,
@@ -55,6 +57,7 @@ pub struct Progress {
 /// How a training ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct FitSummary {
     /// Updates of the last stage, of the restart that was kept.
     pub iterations: usize,

@@ -7,6 +7,7 @@ use crate::{Candidate, EvaluationError, LabelledData, OptionError, Protocol, Sca
 
 /// The predicted label of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Prediction {
     /// Which split, from 0.
     pub repetition: usize,
@@ -37,6 +38,7 @@ pub struct CrossValidation {
 
 /// The unit over which a standard error is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ErrorUnit {
     /// Splits: from the standard deviation of their accuracies.
     Repetitions,

@@ -29,6 +29,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Features
+//! `serde`: the protocol, predictions and estimates are read and written.
+//!
 //! # Sources
 //! N. Jojic & A. Perina, Multidimensional counting grids: inferring word order from disordered bags of words, UAI 2011;
 //! A. Perina, N. Jojic, U. Castellani, M. Bicego & V. Murino, Embedding bags of features in hyper-dimensional grids: the

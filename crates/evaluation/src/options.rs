@@ -165,6 +165,11 @@ impl EvaluationOptions {
 /// assert_eq!(Protocol { leave_one_out: true, ..protocol }.parts(100), 100);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct Protocol {
     /// Parts that are held out in turn, at least 2.
     pub folds: usize,

@@ -10,6 +10,7 @@ use crate::{
 
 /// The estimated value of a document.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Estimate {
     /// Which split, from 0.
     pub repetition: usize,

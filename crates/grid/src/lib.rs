@@ -57,6 +57,8 @@
 //! * `rayon`: both steps on all threads of the pool that they are called in. No result depends on it: each output
 //!   is summed by one thread, in one order.
 //! * `testing`: random problems and naive references for property tests with proptest.
+//! * `serde`: shapes and options are read and written. What a constructor checks is checked when
+//!   it is read.
 //! * `fuzzing`: entry points for fuzz targets, no public interface.
 //!
 //! Without features nothing allocates, and everything runs on a microcontroller.
@@ -97,6 +99,8 @@ mod mstep;
 mod options;
 mod quantised;
 mod recipe;
+#[cfg(feature = "serde")]
+mod serialised;
 mod shape;
 mod statistics;
 mod terms;

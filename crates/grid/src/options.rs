@@ -3,6 +3,7 @@ use crate::GridError;
 /// How an M-step passes expected counts from windows to cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum UpdateRule {
     /// The majorise-minimise pass of Algorithm 1, which never lowers the bound.
     #[default]
@@ -18,6 +19,7 @@ pub enum UpdateRule {
 /// Zeros are what makes an E-step fast once posteriors have concentrated.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum PosteriorThreshold {
     /// `ln P - ln u` nats below the best window, 24 in f32 and 44 in f64 for 1,600 cells: all that is denied
     /// comes to less than one rounding of a bag's evidence. A cell that no bag visits with more than that
@@ -33,6 +35,11 @@ pub enum PosteriorThreshold {
 
 /// What the two steps do. Checked when a [`crate::Learner`] takes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct Options {
     /// Passes of an M-step over the same window counts, at least 1. Deeper is faster at first, not better
     /// at the end.

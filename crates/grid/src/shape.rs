@@ -5,6 +5,11 @@ use crate::{GridError, tiles::Tiles};
 
 /// Windows on a torus, and how many features each cell distributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "crate::serialised::ShapeFields<D>")
+)]
 pub struct Shape<const D: usize> {
     windows: Windows<D>,
     features: usize, // at least 1; cells, packed in tiles, times (features + 1) is at most isize::MAX

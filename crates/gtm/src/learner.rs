@@ -6,6 +6,11 @@ use crate::{Documents, Emissions, Gtm, GtmError, Reals, Shape, Source, Statistic
 
 /// What an M-step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct Options {
     /// At most so many damped Newton steps a column and iteration, at least 1 (default 2). EM needs no more than a
     /// gain from each, and the next E-step moves the target anyway.

@@ -66,6 +66,8 @@
 //! * `rayon`: the E-step on all threads of the pool that it is called in, where the scratch of [`Statistics`] serves more than
 //!   one document. No result depends on it: a document is placed by one thread, and each sum is added up by one thread, in
 //!   the order of documents.
+//! * `serde`: shapes, priors and options are read and written. What a constructor checks is checked when
+//!   it is read.
 //!
 //! Without features nothing allocates.
 //!
@@ -99,6 +101,8 @@ mod magnification;
 mod map;
 mod mstep;
 mod newton;
+#[cfg(feature = "serde")]
+mod serialised;
 mod shape;
 #[cfg(feature = "alloc")]
 mod start;

@@ -7,6 +7,11 @@ use crate::{EmissionModel, GtmError, Inflation, Shape, error::same_length};
 
 /// Ridge: independent Gaussian priors of the weights. Precisions are at least 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct Priors {
     /// Precision of the weights of basis functions, `b_w` (default 0.1).
     pub weights: f64,

@@ -19,6 +19,7 @@ pub enum EmissionModel {
 
 /// On what the inflation probability of a zero-inflated map depends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Inflation {
     /// On the term, and on covariates of the document if there are any: `η = G Γ`.
     #[default]
@@ -61,6 +62,7 @@ impl EmissionModel {
 
 /// How distances between latent points are measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Space {
     /// As on a sheet of paper.
     #[default]
@@ -81,6 +83,11 @@ pub enum Space {
 /// # Ok::<(), countgrid_gtm::GtmError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "crate::serialised::ShapeFields")
+)]
 pub struct Shape {
     emission_model: EmissionModel,
     space: Space,

@@ -56,6 +56,8 @@
 //!
 //! * `std` (default): the instruction set is chosen at run time. No result depends on it.
 //! * `alloc`: constructors that own their tables.
+//! * `serde`: shapes, wings and acceptance rates are read and written. What a constructor checks is checked when
+//!   it is read.
 //!
 //! Without features nothing allocates, and everything runs on a microcontroller.
 //!
@@ -91,6 +93,8 @@ mod metropolis;
 mod model;
 mod posterior;
 mod prior;
+#[cfg(feature = "serde")]
+mod serialised;
 mod shape;
 mod terms;
 mod wide;

@@ -13,6 +13,7 @@ use crate::{
 
 /// Proposals made and taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Acceptance {
     /// How many moves were proposed.
     pub proposed: u64,

@@ -6,6 +6,7 @@ use crate::HarmoniumError;
 /// Which distributions the two layers have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Wings {
     /// Normal topics; binomial words (Bernoulli for size 1) and, in a dual wing, normal features.
     Normal,
@@ -21,6 +22,11 @@ pub enum Wings {
 /// static TABLES: [f32; SHAPE.model_len()] = [0.0; 500 + 500 * 8 + 500];
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "crate::serialised::ShapeFields")
+)]
 pub struct Shape {
     wings: Wings,
     words: usize,    // at least 1

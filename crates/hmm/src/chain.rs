@@ -17,6 +17,11 @@ use crate::{
 
 /// Size of the alphabet `V` and order `m` of a chain: how many symbols the next one depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "crate::serialised::ChainShapeFields", into = "crate::serialised::ChainShapeFields")
+)]
 pub struct ChainShape {
     symbols: usize,  // at least 1
     order: usize,    // at most 64

@@ -49,6 +49,8 @@
 //!   serves more than one sequence. No result depends on it: a sequence is worked on by one thread, and each sum is added up by
 //!   one thread, in the order of sequences.
 //! * `testing`: random problems and naive references for property tests with proptest.
+//! * `serde`: shapes, posteriors and groupings are read and written. What a constructor checks is checked when
+//!   it is read.
 //!
 //! Without features nothing allocates, and everything runs on a microcontroller.
 //!
@@ -76,6 +78,8 @@ mod learner;
 mod mean_field;
 mod posterior;
 mod recursions;
+#[cfg(feature = "serde")]
+mod serialised;
 mod shape;
 mod terms;
 #[cfg(feature = "testing")]

@@ -11,6 +11,11 @@ use crate::{HmmError, estep::RESULTS, recursions::BLOCK};
 /// static TABLES: [f32; SHAPE.hmm_len()] = [0.0; 4 + 16 + 80];
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "crate::serialised::ShapeFields")
+)]
 pub struct Shape {
     states: usize,  // at least 1
     symbols: usize, // at least 1; tables and packed tables together are at most isize::MAX bytes

@@ -13,6 +13,7 @@ use crate::{
 
 /// The posterior over states that free energies are of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Posterior {
     /// The exact one, a Markov chain: `F = -log p(x)`.
     #[default]
@@ -26,6 +27,7 @@ pub enum Posterior {
 
 /// How terms are summed into groups. In both they sum to `F`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Grouping {
     /// By position: more terms the longer the sequence is.
     #[default]

@@ -50,6 +50,8 @@
 //! * `alloc`: constructors that own their tables.
 //! * `rayon`: the E-step on all threads of the pool that it is called in. No result depends on it: a document is
 //!   inferred by one thread, and each output is summed by one thread, in one order.
+//! * `serde`: shapes and options are read and written. What a constructor checks is checked when
+//!   it is read.
 //!
 //! Without features nothing allocates, and everything runs on a microcontroller.
 //!
@@ -74,6 +76,8 @@ mod lda;
 mod learner;
 mod options;
 mod posterior;
+#[cfg(feature = "serde")]
+mod serialised;
 mod shape;
 mod statistics;
 mod terms;

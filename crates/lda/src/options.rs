@@ -6,6 +6,11 @@ use crate::LdaError;
 /// `gamma` by at most `tolerance` tokens a topic on average: the start, the test and the defaults of scikit-learn and
 /// of the program of Hoffman et al. 2010.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct Inference {
     /// At most so many sweeps, at least 1.
     pub sweeps: usize,
@@ -38,6 +43,7 @@ impl Default for Inference {
 /// What an M-step does with the Dirichlet parameter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Concentration {
     /// `alpha` stays as it is, symmetric or not.
     #[default]
@@ -48,6 +54,11 @@ pub enum Concentration {
 
 /// What the two steps do. Checked when a [`crate::Learner`] takes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct Options {
     /// When a document's posterior is good enough.
     pub inference: Inference,

@@ -2,6 +2,11 @@ use crate::LdaError;
 
 /// How many topics there are, and how many features each distributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "crate::serialised::ShapeFields")
+)]
 pub struct Shape {
     topics: usize,   // at least 1
     features: usize, // at least 1; topics, rounded up to lanes, times (features + 64) take at most isize::MAX bytes

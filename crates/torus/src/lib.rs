@@ -33,6 +33,8 @@
 //! None by default, and nothing allocates.
 //!
 //! * `testing`: random tori and windows, and window sums by their definition, for property tests with proptest.
+//! * `serde`: tori and windows are read and written. What a constructor checks is checked when
+//!   it is read.
 //! * `fuzzing`: entry points for fuzz targets, no public interface.
 //!
 //! On a Cortex-M4F: code and stack of the main operations are in
@@ -51,6 +53,8 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod neighbours;
+#[cfg(feature = "serde")]
+mod serialised;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod torus;

@@ -13,6 +13,11 @@ use crate::{Neighbours, ShapeError};
 /// # Ok::<(), countgrid_torus::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "crate::serialised::TorusFields<D>", into = "crate::serialised::TorusFields<D>")
+)]
 pub struct Torus<const D: usize> {
     extents: [usize; D], // each at least 1
     cells: usize,        // their product, at most isize::MAX

@@ -16,6 +16,11 @@ use crate::{ShapeError, Torus};
 /// # Ok::<(), countgrid_torus::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "crate::serialised::WindowsFields<D>", into = "crate::serialised::WindowsFields<D>")
+)]
 pub struct Windows<const D: usize> {
     torus: Torus<D>,
     sides: [usize; D], // 1 ≤ sides[d] ≤ extents[d], so their product is at most the number of cells

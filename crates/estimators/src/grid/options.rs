@@ -4,6 +4,7 @@ use crate::{EstimatorError, GridLayout, InitialPhase};
 
 /// Whether a fit begins on a small grid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum GridSchedule {
     /// On a small grid, which is refined: [`countgrid_grid::Shape::schedule`].
     #[default]
@@ -30,6 +31,7 @@ impl GridSchedule {
 /// coarsest grid changed it by -0.036 to 0.009; on the full one, at about the same computing time, they raised it by
 /// up to 0.03 on two of the three and lowered it by 0.04 to 0.09 on the newsgroups.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum GridStart {
     /// With iterations over all bags.
     #[default]
@@ -87,6 +89,11 @@ impl GridStart {
 /// # Ok::<(), EstimatorError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct GridOptions {
     /// Cells along each axis, up to [`crate::AXES`] axes. By default a square with about half as many cells as bags that
     /// are not empty, 8 x 8 to 64 x 64.

@@ -29,6 +29,7 @@ pub struct FittedHarmonium<T> {
 /// How the training of a harmonium ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct HarmoniumSummary {
     /// Epochs of contrastive divergence.
     pub epochs: usize,
@@ -48,6 +49,7 @@ pub struct HarmoniumSummary {
 
 /// A summary of a prior.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct PriorSummary {
     /// Mean over words, and features, of the prior's means.
     pub mean: f64,

@@ -6,11 +6,14 @@ use crate::{BagTotals, EstimatorError};
 
 /// The kinds of harmoniums, by their units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum HarmoniumKind {
     /// Binomial words under normal topics.
     #[default]
+    #[cfg_attr(feature = "serde", serde(rename = "harmonium"))]
     Single,
     /// The rate adapting Poisson model: Poisson words under binomial topics.
+    #[cfg_attr(feature = "serde", serde(rename = "rap"))]
     RateAdapting,
     /// Binomial words and normal features under the same normal topics.
     DualWing,
@@ -45,9 +48,11 @@ impl HarmoniumKind {
 
 /// How a harmonium is fitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum HarmoniumMethod {
     /// Maximum likelihood by contrastive divergence.
     #[default]
+    #[cfg_attr(feature = "serde", serde(rename = "cd"))]
     ContrastiveDivergence,
     /// Maximum likelihood with persistent Gibbs chains.
     Persistent,
@@ -76,6 +81,7 @@ impl HarmoniumMethod {
 
 /// Where the prior of the couplings comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum CouplingPrior {
     /// Normal with mean 0 and this standard deviation, from 1e-6 to 1e6.
     Fixed(f64),
@@ -196,6 +202,11 @@ impl std::error::Error for HarmoniumOptionError {}
 /// # Ok::<(), EstimatorError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct HarmoniumOptions {
     /// The kind of harmonium.
     pub kind: HarmoniumKind,

@@ -7,6 +7,7 @@ use crate::EstimatorError;
 
 /// How the latent points of a map are arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum LatentKind {
     /// On a regular grid.
     #[default]
@@ -38,6 +39,7 @@ impl LatentKind {
 
 /// The kind of basis functions of a map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum BasisKind {
     /// Gaussian radial basis functions.
     #[default]
@@ -66,6 +68,7 @@ impl BasisKind {
 
 /// The exposure of documents, which the rates of a map are proportional to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Exposure {
     /// None: rates are those of a whole document, whatever its length.
     #[default]
@@ -134,6 +137,11 @@ impl std::error::Error for TopographicOptionError {}
 /// # Ok::<(), EstimatorError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct TopographicOptions {
     /// The distribution of a count given its latent point.
     pub emission_model: EmissionModel,
