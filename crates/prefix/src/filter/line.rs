@@ -5,8 +5,8 @@ use core::ops::Range;
 use super::border::{Axis, Border};
 use super::element::Accumulator;
 use super::output::{Finish, Output};
+use super::plan::{DIRECT, Place, Plan, Source};
 use super::rows::{self, Convert, Same, TERMS};
-use super::slabs::{DIRECT, Place, Plan, Source};
 
 /// Powers of four up to the side: the tables that are kept of a line. The first is the line itself.
 const fn tables(side: usize) -> usize {

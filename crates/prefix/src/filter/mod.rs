@@ -8,6 +8,7 @@ mod in_place;
 mod line;
 mod mean;
 mod output;
+mod plan;
 mod rows;
 mod slabs;
 mod table;
@@ -23,8 +24,8 @@ pub use self::{
 use self::{
     border::Axis,
     output::{Finish, Means, Output, Sums, Variances},
+    plan::{Place, Plan, Source},
     rows::Widen,
-    slabs::{Place, Plan, Source},
     table::{LARGEST, Layout},
 };
 

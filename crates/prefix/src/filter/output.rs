@@ -3,7 +3,7 @@
 use super::border::Axis;
 use super::element::{Accumulator, Moments};
 use super::mean::{Mean, Variance};
-use super::slabs::Place;
+use super::plan::Place;
 
 /// The table that is written.
 pub(super) struct Output<'a, O> {

@@ -7,11 +7,10 @@ use super::border::{Axis, Border};
 use super::element::Accumulator;
 use super::line;
 use super::output::{Finish, Output};
+use super::plan::{DIRECT, Place, Plan, Source};
 use super::rows::{self, Convert, Same, TERMS};
 
-/// Sides up to this one are summed directly.
-pub(super) const DIRECT: usize = 8;
-/// Up to this one even if sums could be carried on.
+/// Sides up to this one are summed directly even if sums could be carried on.
 const DIRECT_EXACT: usize = 2;
 
 /// The slab sums of an axis that cannot be carried on: of the window's first part, for every position of a block of
@@ -28,35 +27,6 @@ pub(super) const fn scratch_len<A: Accumulator>(axis: Axis, slab: usize) -> usiz
         false => 0,
     };
     slab.saturating_mul(blocks + 1)
-}
-
-/// What is summed.
-pub(super) struct Source<'a, T> {
-    pub(super) data: &'a [T],
-    pub(super) strides: &'a [usize], // along all axes
-}
-
-impl<T> Clone for Source<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T> Copy for Source<'_, T> {}
-
-/// A filter with everything that is fixed for a run.
-pub(super) struct Plan<'a, F> {
-    pub(super) axes: &'a [Axis],
-    pub(super) slabs: &'a [usize], // elements of a packed slab of each axis
-    pub(super) channels: usize,
-    pub(super) finish: F,
-}
-
-/// Where in the table the work has got to.
-#[derive(Clone, Copy)]
-pub(super) struct Place {
-    pub(super) depth: usize, // axes that are done
-    pub(super) out: usize,   // the first element to be written
-    pub(super) count: u64,   // cells of the window along the axes that are done
 }
 
 /// Filters along the axes from `place.depth` on.
