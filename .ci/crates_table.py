@@ -33,12 +33,36 @@ def tree(name, features):
 
 
 def coverage(name):
-    """Shares of items that are documented, and of those that could have an example that do."""
-    options = ("--", "-Z", "unstable-options", "--show-coverage", "--output-format", "json")
-    command = ("cargo", "+nightly", "rustdoc", "--locked", "-q", "-p", name, "--lib", *ALL, *options)
-    files = json.loads(run(*command, CARGO_TARGET_DIR=str(ROOT / "target/api"))).values()
-    total = {key: sum(file[key] for file in files) for key in ("total", "with_docs", "total_examples", "with_examples")}
-    return total["with_docs"] / total["total"], total["with_examples"] / max(1, total["total_examples"])
+    """Shares of public items that are documented, and of types, traits, functions and macros that have an example."""
+    options = ("--", "-Z", "unstable-options", "--output-format", "json")
+    folder = ROOT / "target/api" # rustdoc's JSON takes the place of its pages
+    run("cargo", "+nightly", "rustdoc", "--locked", "-q", "-p", name, "--lib", *ALL, *options, CARGO_TARGET_DIR=str(folder))
+    index = json.loads((folder / f"doc/{name.replace('-', '_')}.json").read_text())["index"]
+    items = {key: (*item["inner"].items(),)[0] for key, item in index.items() if item["crate_id"] == 0}
+    impls = [inner for kind, inner in items.values() if kind == "impl"]
+    implied = {str(key) for impl in impls if impl["trait"] for key in impl["items"]}  # documented by the trait
+    for kind, inner in items.values():
+        if kind == "variant" and isinstance(inner["kind"], dict) and "struct" in inner["kind"]:
+            implied.update(map(str, inner["kind"]["struct"]["fields"]))  # by the variant
+    example = {key for key, item in index.items() if "```" in (item["docs"] or "")}
+    methods = {}  # of each type
+    for impl in impls:
+        if not impl["trait"] and "resolved_path" in impl["for"]:
+            methods.setdefault(str(impl["for"]["resolved_path"]["id"]), set()).update(map(str, impl["items"]))
+    for key, (kind, inner) in items.items():
+        if kind == "trait":
+            methods[key] = set(map(str, inner["items"]))
+    inside = set().union(*methods.values()) if methods else set()
+    said, all_said, shown, all_shown = 0, 0, 0, 0
+    for key, (kind, _) in items.items():
+        if kind in ("impl", "use") or key in implied or index[key]["name"] is None or index[key]["name"].isdigit():
+            continue
+        all_said += 1
+        said += bool(index[key]["docs"])
+        if kind in ("struct", "enum", "trait", "macro") or (kind == "function" and key not in inside):
+            all_shown += 1
+            shown += key in example or bool(methods.get(key, set()) & example)
+    return said / all_said, shown / max(1, all_shown)
 
 
 def seconds(name, features):
@@ -61,9 +85,9 @@ def main(arguments):
 Made by `python3 .ci/crates_table.py`, version {packages[0]["version"]}, {compiler}, {platform.machine()}.
 
 *Dependencies* are the crates that are compiled besides it, those of this workspace included; *package* is what is downloaded,
-compressed. *Items* are the lines of [the record](api) of public items. *Documented* is the share of items with
-documentation and *examples* that of the items which can have one by themselves, both as rustdoc counts them with all features,
-which leaves methods out; a type's example often serves its methods.{" Seconds are of an optimised build from nothing on " + str(os.cpu_count()) + " cores." if build else ""}
+compressed. *Items* are the lines of [the record](api) of public items. *Documented* is the share of public items that have
+documentation, methods, fields and variants among them, and *examples* that of types, traits, functions and macros that have an
+example, be it at a method; both with all features.{" Seconds are of an optimised build from nothing on " + str(os.cpu_count()) + " cores." if build else ""}
 """)
     print("| crate | dependencies, no features | all features | package, kB | items | documented | examples |", end="")
     print(" build, s, no features | all features |" if build else "")
