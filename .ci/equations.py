@@ -4,7 +4,7 @@
 
 A row of a table there has four cells: equation, what it says, items, tests. Items are written `crate::function`,
 `crate::Type` or `crate::Type::member` in backticks: the first name is public in the crate's root, a member is a public or
-a trait's function, a variant or a field of that type. Tests are written `crates/NAME/tests/FILE.rs::function`: a function
+a trait's function, a variant or a field of that type, or what a public module exports. Tests are written `crates/NAME/tests/FILE.rs::function`: a function
 with the attribute `#[test]`, one that a macro there makes tests of, or a kind of golden vectors. A row without an item
 says `none:` and why.
 """
@@ -61,6 +61,10 @@ def crate(name):
         exported.update(re.findall(r"(\w+)\s*(?=[,}]|$)", use))
     exported.update(re.findall(r"\bpub (?:const |unsafe )*(?:fn|struct|enum|trait|type|const|mod) (\w+)", library))
     members = {}
+    for module in re.findall(r"\bpub mod (\w+);", library):
+        path = folder / "src" / module / "mod.rs"
+        uses = re.findall(r"\bpub use ([^;]*);", code(path.read_text(encoding="utf-8"))) if path.is_file() else []
+        members[module] = {name for use in uses for name in re.findall(r"(\w+)\s*(?=[,}]|$)", use)}
     for path in sorted((folder / "src").rglob("*.rs")):
         text = code(path.read_text(encoding="utf-8"))
         for found in HEADER.finditer(text):

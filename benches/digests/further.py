@@ -21,6 +21,8 @@ countgrid firmware --help
 countgrid info --help
 countgrid crossval --help
 countgrid sweep --help
+countgrid evaluate --help
+countgrid compare --help
 """,
     ),
     (
@@ -87,6 +89,21 @@ countgrid embed five.safetensors new-papers.csv
 countgrid embed eight.safetensors new-papers.csv
 countgrid words four.safetensors --at 5,4,3,4 --top 10
 countgrid info eight.safetensors
+""",
+    ),
+    (
+        "measures",
+        True,
+        """
+countgrid fit papers.csv --grid 9x8 --window 3x2 -o a.safetensors --iterations 10
+countgrid fit papers.csv --grid 9x8 --window 3x2 -o b.safetensors --iterations 10 --seed 2
+countgrid fit papers.csv --grid 5 --window 1 -o mixture.safetensors --iterations 10
+countgrid fit papers.csv --model harmonium --epochs 3 -o harmonium.safetensors
+countgrid evaluate a.safetensors new-papers.csv --output a.json --metric hellinger --neighbours 5 --top 7
+countgrid evaluate mixture.safetensors new-papers.csv --json
+countgrid evaluate harmonium.safetensors new-papers.csv
+countgrid compare a.safetensors b.safetensors mixture.safetensors papers.csv -o compared --max-topics 9 --max-documents 100 --seed 3 --raw-csv
+countgrid crossval papers.csv --grid 1x1 --window 1x1 --folds 3 --class-prior uniform
 """,
     ),
     (

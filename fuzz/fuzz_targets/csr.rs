@@ -1,5 +1,5 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    countgrid_counts::fuzzing::csr(data);
+    _ = countgrid_counts::fuzzing::csr(data);
 });

@@ -1,5 +1,5 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    countgrid_io::fuzzing::gzip(data);
+    _ = countgrid_io::fuzzing::gzip(data);
 });

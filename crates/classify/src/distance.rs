@@ -4,6 +4,14 @@ use crate::{ClassifyError, error::same_length};
 
 /// The Kullback-Leibler divergence `Σ_i p_i log(p_i / q_i)` in nats, infinite where `q` excludes what `p` has.
 ///
+/// ```
+/// use countgrid_classify::kullback_leibler;
+/// let (fair, loaded) = ([0.5f64, 0.5], [0.25, 0.75]);
+/// assert!((kullback_leibler(&fair, &loaded)? - 0.143841).abs() < 1e-6);
+/// assert_eq!(kullback_leibler(&fair, &[1.0, 0.0])?, f64::INFINITY);
+/// # Ok::<(), countgrid_classify::ClassifyError>(())
+/// ```
+///
 /// # Errors
 /// [`ClassifyError::Length`].
 pub fn kullback_leibler<T: Real>(p: &[T], q: &[T]) -> Result<T, ClassifyError> {
@@ -16,6 +24,13 @@ pub fn kullback_leibler<T: Real>(p: &[T], q: &[T]) -> Result<T, ClassifyError> {
 }
 
 /// The Hellinger distance `sqrt(½ Σ_i (√p_i - √q_i)²)`, in `[0, 1]` for distributions.
+///
+/// ```
+/// use countgrid_classify::hellinger;
+/// assert_eq!(hellinger(&[1.0f64, 0.0], &[0.0, 1.0])?, 1.0);
+/// assert!((hellinger(&[0.5f64, 0.5], &[0.25, 0.75])? - 0.184592).abs() < 1e-6);
+/// # Ok::<(), countgrid_classify::ClassifyError>(())
+/// ```
 ///
 /// # Errors
 /// [`ClassifyError::Length`].

@@ -1,6 +1,8 @@
 use core::fmt;
 
 /// Why data, settings or storage were refused.
+///
+/// Example: [`silhouette`](crate::silhouette).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

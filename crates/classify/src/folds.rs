@@ -7,6 +7,16 @@ use crate::{ClassifyError, error::same_length};
 ///
 /// With as many folds as items this is leave one out.
 ///
+/// ```
+/// use countgrid_classify::folds;
+/// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+///
+/// let mut fold = [0; 10];
+/// folds(3, &mut ChaCha8Rng::seed_from_u64(1), &mut fold)?;
+/// assert_eq!([0, 1, 2].map(|k| fold.iter().filter(|&&fold| fold == k).count()), [4, 3, 3]);
+/// # Ok::<(), countgrid_classify::ClassifyError>(())
+/// ```
+///
 /// # Errors
 /// [`ClassifyError::TooFew`] for fewer than two folds, or fewer items than folds.
 pub fn folds(folds: usize, rng: &mut impl Rng, fold: &mut [usize]) -> Result<(), ClassifyError> {
@@ -18,6 +28,8 @@ pub fn folds(folds: usize, rng: &mut impl Rng, fold: &mut [usize]) -> Result<(),
 
 /// Puts items into folds so that each class is spread evenly: its members in two folds differ by one at most, and so
 /// do the sizes of folds. `fold` `[item]` is written, `scratch` `[item]` used.
+///
+/// Example: [the crate's](crate).
 ///
 /// # Errors
 /// [`ClassifyError::Length`], [`ClassifyError::TooFew`]; [`ClassifyError::FewMembers`] for a class with fewer members

@@ -38,7 +38,8 @@
 //!
 //! # Features
 //!
-//! `std` (default): the instruction set is chosen at run time. No result depends on it.
+//! `std` (default): the instruction set is chosen at run time. No result depends on it. `serde`: confusions and summaries are
+//! read, with checks of what they hold, and written.
 //!
 //! On a Cortex-M4F: code and stack of the main operations are in
 //! [docs/microcontroller.md](https://github.com/countgrid/countgrid/blob/main/docs/microcontroller.md).
@@ -54,6 +55,8 @@ mod metrics;
 mod multiclass;
 mod nearest;
 mod places;
+#[cfg(feature = "serde")]
+mod serialised;
 mod smo;
 
 pub use crate::{

@@ -5,10 +5,20 @@ use countgrid_math::{Real, sqrt};
 use crate::{ClassifyError, error::same_length};
 
 /// How often an item of one class was taken for one of another: `[truth][found]`.
+///
+/// Example: [the crate's](crate).
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(
+        try_from = "crate::serialised::ConfusionFields<S>",
+        bound(deserialize = "S: serde::Deserialize<'de> + AsRef<[u64]>")
+    )
+)]
 pub struct Confusion<S> {
-    classes: usize,
-    counts: S, // of `classes²` elements
+    pub(crate) classes: usize,
+    pub(crate) counts: S, // of `classes²` elements
 }
 
 impl<S: AsRef<[u64]> + AsMut<[u64]>> Confusion<S> {
@@ -64,11 +74,24 @@ impl<S: AsRef<[u64]>> Confusion<S> {
 }
 
 /// Mean and standard error of figures, such as the accuracies of repetitions; summed as they come.
+///
+/// ```
+/// use countgrid_classify::Summary;
+/// let mut accuracies = Summary::default();
+/// [0.75, 0.875, 1.0].into_iter().for_each(|accuracy| accuracies.add(accuracy));
+/// assert_eq!(accuracies.mean(), Some(0.875));
+/// assert!((accuracies.standard_error().unwrap_or(0.0) - 0.125 / 3f64.sqrt()).abs() < 1e-15);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "crate::serialised::SummaryFields")
+)]
 pub struct Summary {
-    count: f64,
-    mean: f64,
-    squares: f64, // Σ (x - mean)²
+    pub(crate) count: f64,
+    pub(crate) mean: f64,
+    pub(crate) squares: f64, // Σ (x - mean)²
 }
 
 impl Summary {
@@ -94,6 +117,14 @@ impl Summary {
 }
 
 /// Pearson's correlation of pairs; `None` with fewer than two, or if one side is constant.
+///
+/// ```
+/// use countgrid_classify::correlation;
+/// let found = correlation(&[1.0f64, 2.0, 3.0], &[2.0, 0.0, -2.0])?;
+/// assert!(found.is_some_and(|r| (r + 1.0).abs() < 1e-15));
+/// assert_eq!(correlation(&[1.0f64, 2.0, 3.0], &[7.0, 7.0, 7.0])?, None);
+/// # Ok::<(), countgrid_classify::ClassifyError>(())
+/// ```
 ///
 /// # Errors
 /// [`ClassifyError::Length`]; [`ClassifyError::Entry`] for an entry that is not finite.
@@ -125,11 +156,14 @@ impl<'a, T: Real> Centred<'a, T> {
             values.iter().fold(0.0f64, |most, &x| most.max((Real::to_f64(x) / 2.0 - mean / 2.0).abs()));
         // What is left of a constant is the rounding of its mean.
         let constant = most <= n * f64::EPSILON * mean.abs();
-        Self { values, mean, scale: if constant { 0.0 } else { 0.5 / most }, scalar: PhantomData }
+        // Of numbers that are nearly zero the reciprocal is none.
+        let scale = if constant { 0.0 } else { (0.5 / most).min(f64::MAX) };
+        Self { values, mean, scale, scalar: PhantomData }
     }
 
     fn at(&self, index: usize) -> f64 {
-        let apart = |x: T| (Real::to_f64(x) / 2.0 - self.mean / 2.0) * 2.0 * self.scale;
+        // Half of what is apart is in range, and the whole once it is scaled.
+        let apart = |x: T| (Real::to_f64(x) / 2.0 - self.mean / 2.0) * self.scale * 2.0;
         self.values.get(index).map_or(0.0, |&x| apart(x))
     }
 

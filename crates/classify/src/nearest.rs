@@ -34,6 +34,8 @@ pub fn nearest<T: PartialOrd + Copy>(
 /// The label that most of the nearest have; of equally frequent ones that of the nearest member. `None` without any.
 ///
 /// `labels` nearest first; `votes` `[class]` is scratch. Labels beyond it have no vote.
+///
+/// Example: [the crate's](crate).
 pub fn vote(labels: impl Iterator<Item = usize> + Clone, votes: &mut [usize]) -> Option<usize> {
     votes.fill(0);
     for label in labels.clone() {
@@ -50,6 +52,13 @@ pub fn vote(labels: impl Iterator<Item = usize> + Clone, votes: &mut [usize]) ->
 ///
 /// `free_energies` `[class]`, nats, of one datum under the model of each class; `log_prior` `[class]` or empty for
 /// equal priors.
+///
+/// ```
+/// use countgrid_classify::lowest;
+/// let free_energies = [10.0f64, 9.5, f64::NAN];
+/// assert_eq!(lowest(&free_energies, &[]), Some(1));
+/// assert_eq!(lowest(&free_energies, &[-0.1, -2.3, -5.0]), Some(0)); // the first class is far more frequent
+/// ```
 ///
 /// # Source
 /// Perina, Jojic, Castellani, Bicego & Murino, Embedding bags of features in hyper-dimensional grids: the counting grid

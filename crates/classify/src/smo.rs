@@ -12,6 +12,8 @@ use countgrid_math::Real;
 use crate::ClassifyError;
 
 /// How a support vector machine is trained.
+///
+/// Example: [`SupportVectors`](crate::SupportVectors).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SvmOptions {
     /// What a training item on the wrong side of its margin costs, `C`.

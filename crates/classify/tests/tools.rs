@@ -1,11 +1,14 @@
 //! Neighbours, folds and metrics against their definitions.
 
 use countgrid_classify::{
-    ClassifyError, Confusion, Summary, correlation, folds, hellinger, kullback_leibler, lowest, nearest,
-    stratified_folds, vote,
+    ClassifyError, Confusion, Summary, correlation, folds, hellinger, kullback_leibler, leave_one_out,
+    lowest, nearest, silhouette, stratified_folds, vote,
 };
 use proptest::prelude::*;
-use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng, SeedableRng},
+};
 
 fn distribution() -> impl Strategy<Value = Vec<f64>> {
     prop::collection::vec(prop_oneof![1 => Just(0.0), 3 => 0.01f64..1.0], 6).prop_map(|mut p| {
@@ -123,10 +126,105 @@ fn correlations_that_are_none() {
     assert_eq!(correlation(&[1.0], &[2.0]), Ok(None));
     assert_eq!(correlation(&[0.1, 0.1, 0.1], &[1.0, 2.0, 3.0]), Ok(None));
     assert_eq!(correlation(&[f64::MAX, -f64::MAX], &[f64::MAX, -f64::MAX]), Ok(Some(1.0)));
+    // Deviations from the mean that are above the largest number, and such that their reciprocals are. Products of numbers of
+    // 51 bits and of four, that of the smallest number.
+    for (far, allowed) in [(f64::MAX, 1e-15), (1e-310, 1e-13), (4.0 * 5e-324, 0.5)] {
+        let (x, y) = ([far, -far, -far], [-far, far, far]);
+        assert!((correlation(&x, &x).unwrap().unwrap() - 1.0).abs() <= allowed, "{far:e}");
+        assert!((correlation(&x, &y).unwrap().unwrap() + 1.0).abs() <= allowed, "{far:e}");
+    }
     let entry = ClassifyError::Entry { table: "y", index: 1 };
     assert_eq!(correlation(&[1.0, 2.0], &[1.0, f64::NAN]), Err(entry));
     let length = ClassifyError::Length { table: "y", expected: 2, found: 1 };
     assert_eq!(correlation(&[1.0, 2.0], &[1.0]), Err(length));
+}
+
+/// Sums of whole numbers, rounded nowhere: `n Σxy - Σx Σy` and the like.
+#[test]
+fn correlations_of_whole_numbers_are_those_of_their_sums() {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    for n in 2..40_i64 {
+        let mut draw = |_| (rng.next_u64() % 201) as i64 - 100;
+        let (x, y): (Vec<i64>, Vec<i64>) = ((0..n).map(&mut draw).collect(), (0..n).map(draw).collect());
+        let centred = |a: &[i64], b: &[i64]| {
+            let products: i64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
+            (n * products - a.iter().sum::<i64>() * b.iter().sum::<i64>()) as f64
+        };
+        let (xx, yy, xy) = (centred(&x, &x), centred(&y, &y), centred(&x, &y));
+        let expected = (xx > 0.0 && yy > 0.0).then(|| xy / (xx.sqrt() * yy.sqrt()));
+        let floats = |values: &[i64]| values.iter().map(|&value| value as f64).collect::<Vec<_>>();
+        let found = correlation(&floats(&x), &floats(&y)).unwrap();
+        assert_eq!(found.is_some(), expected.is_some(), "{x:?} {y:?}");
+        let Some((found, expected)) = found.zip(expected) else { continue };
+        // A deviation is wrong by the rounding of the mean, at most n + 2 roundings of what is below 100, and by its own:
+        // as a vector by sqrt(n) times that, relative to a length of at least sqrt(1/2), that of whole numbers that differ.
+        let allowed = 4.0 * (2.0 * n as f64).sqrt() * 100.0 * (n + 3) as f64 * f64::EPSILON;
+        assert!((found - expected).abs() <= allowed, "{found} {expected}: {x:?} {y:?}");
+    }
+}
+
+/// Points, labels and classes; some coincide, some classes are empty and some have one member.
+fn labelled_points(axes: usize) -> impl Strategy<Value = (Vec<f64>, Vec<usize>)> {
+    (2usize..14).prop_flat_map(move |items| {
+        let coordinate = prop_oneof![1 => (-2i32..3).prop_map(f64::from), 1 => -5.0f64..5.0];
+        (prop::collection::vec(coordinate, items * axes), prop::collection::vec(0usize..4, items))
+    })
+}
+
+/// By lists of points, as the definitions are written.
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+}
+
+proptest! {
+    #[test]
+    fn silhouettes_are_those_of_the_definition((axes, (points, labels)) in (1usize..4).prop_flat_map(|axes| (Just(axes), labelled_points(axes)))) {
+        let items: Vec<(&[f64], usize)> = points.chunks(axes).zip(labels.iter().copied()).collect();
+        let mut distinct = labels.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let found = silhouette(&points, axes, &labels, &mut [-1.0; 4], &mut [9; 4]);
+        if distinct.len() < 2 {
+            prop_assert_eq!(found, Err(ClassifyError::TooFew { what: "classes", found: distinct.len() }));
+            return Ok(());
+        }
+        let mut each = Vec::new();
+        for (i, &(point, label)) in items.iter().enumerate() {
+            let to = |class: usize| {
+                let others = items.iter().enumerate().filter(|&(j, other)| j != i && other.1 == class);
+                let far: Vec<f64> = others.map(|(_, other)| distance(point, other.0)).collect();
+                (far.iter().sum::<f64>() / far.len() as f64, far.len())
+            };
+            let (own, others) = to(label);
+            let nearest = distinct.iter().filter(|&&class| class != label).map(|&class| to(class).0).fold(f64::INFINITY, f64::min);
+            each.push(if others == 0 || own.max(nearest) == 0.0 { 0.0 } else { (nearest - own) / own.max(nearest) });
+        }
+        let expected = each.iter().sum::<f64>() / each.len() as f64;
+        // Both add the same distances, of which each, and each of at most 14 + 14 partial sums, is rounded: relative errors of
+        // no more than 40 eps in `own` and `nearest`, thus 160 eps in a share of at most 1.
+        prop_assert!((found.unwrap() - expected).abs() <= 160.0 * f64::EPSILON, "{expected}");
+    }
+
+    #[test]
+    fn leaving_one_out_is_a_vote_of_the_nearest_others(
+        (axes, (points, labels)) in (1usize..4).prop_flat_map(|axes| (Just(axes), labelled_points(axes))), k in 1usize..6,
+    ) {
+        // Whole numbers: squares and their sums are exact, so that what is equally near is so on both sides.
+        let points: Vec<f64> = points.iter().map(|x| x.round()).collect();
+        let items: Vec<&[f64]> = points.chunks(axes).collect();
+        let mut right = 0;
+        for (i, &label) in labels.iter().enumerate() {
+            let mut others: Vec<usize> = (0..items.len()).filter(|&j| j != i).collect();
+            others.sort_by(|&a, &b| distance(items[i], items[a]).total_cmp(&distance(items[i], items[b])));
+            others.truncate(k);
+            let votes = |class: usize| others.iter().filter(|&&j| labels[j] == class).count();
+            let most = (0..4).map(votes).max().unwrap();
+            let winner = others.iter().map(|&j| labels[j]).find(|&class| votes(class) == most).unwrap();
+            right += usize::from(winner == label);
+        }
+        let found = leave_one_out(&points, axes, &labels, &mut vec![(0, 0.0); k], &mut [0; 4]).unwrap();
+        prop_assert_eq!(found, right as f64 / labels.len() as f64);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{
     Args, Parser, Subcommand, ValueEnum,
-    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+    builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser},
 };
 use countgrid_corpus::{BlockLimits, Scale, WordOptions};
 use countgrid_estimators::{GridOptions, HarmoniumOptions};
@@ -14,11 +14,13 @@ use crate::{failure::Failure, sides::Sides};
 
 mod evaluation;
 mod harmonium;
+mod measures;
 mod topographic;
 
 pub(crate) use self::{
     evaluation::EvaluationArgs,
     harmonium::{FeatureArgs, FitModel, HarmoniumArgs, TraceArgs},
+    measures::{CompareArgs, EvaluateArgs},
     topographic::{Place, TopographicArgs},
 };
 
@@ -32,7 +34,28 @@ fn choice<T: Clone + Send + Sync + 'static>(
         .try_map(move |name| parse(&name).ok_or_else(|| format!("`{name}` is not known")))
 }
 
+/// What counts documents, words, entries or iterations, of which there may be many.
+const COUNT: usize = 1_000_000_000;
+/// What sets the size of a model, or how often it is fitted.
+const SIZE: usize = 1_000_000;
+/// Threads: each costs a stack of some megabytes.
+const THREADS: usize = 1024;
+
+/// A parser of counts that refuses those above a bound, and says it.
+fn at_most(most: usize) -> impl TypedValueParser<Value = usize> {
+    StringValueParser::new().try_map(move |text| {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        match text.parse::<usize>() {
+            Ok(count) if count <= most => Ok(count),
+            Err(error) if !digits => Err(error.to_string()),
+            _ => Err(format!("it may be at most {most}")),
+        }
+    })
+}
+
 /// Map collections of documents with counting grids, topographic maps and harmoniums
+///
+/// Exit codes: 0 if all was done, 2 for a mistake or a failure, with a message, 130 if the run was ended by Ctrl-C or a signal.
 #[derive(Debug, Parser)]
 #[command(name = "countgrid", version, propagate_version = true)]
 pub(crate) struct Cli {
@@ -92,6 +115,24 @@ pub(crate) enum Command {
     /// continues, if its other options are the same: results.json has them as `protocol`.
     #[command(args_override_self = true)]
     Sweep(SweepArgs),
+    /// Measures of a fitted model over documents, most of which need no labels
+    ///
+    /// Of a map: neighbour_labels, the mean share of the nearest neighbours that have the label of a document, and
+    /// neighbour_vote, the share of documents whose label is their most frequent one, ties averaged; trustworthiness and
+    /// continuity (Venna & Kaski 2001). Of topics, or windows of a grid: coherence u_mass, c_npmi and c_v as gensim has them;
+    /// diversity, the share of different words among the top words of all; exclusivity, the mean share that a topic has of
+    /// its top words. Of a grid, a mixture and LDA: completion_log_likelihood and perplexity, of half of the tokens of
+    /// each document, given the other half. bound_per_token is the bound on the log-likelihood of a document. Likelihoods
+    /// are in nats per token. Measures that the model or the data do not have say why.
+    Evaluate(EvaluateArgs),
+    /// Measures of several fitted models over the same documents, side by side
+    ///
+    /// Models of the same options but for the seed are a group, of which mean and standard error are reported, and how stable
+    /// they are, the mean over pairs: stability_neighbours, the share of the nearest neighbours of a document on one map that
+    /// are among the nearest on the other, and stability_topics, the mean cosine of topics in the best assignment. The
+    /// standard errors of a model by itself are over documents or topics. Writes comparison.json, comparison.csv,
+    /// comparison.svg and comparison.png.
+    Compare(CompareArgs),
 }
 
 #[derive(Args, Debug)]
@@ -109,8 +150,11 @@ pub(crate) struct MapArgs {
     #[arg(long, value_enum, default_value_t = MapModel::Grid)]
     pub(crate) model: MapModel,
     /// Draw at most this many documents of each label, by --seed, and as many of those without a label
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_most(COUNT))]
     pub(crate) sample: Option<usize>,
+    /// Write texts into CSV as they are; else one that a spreadsheet would take for a formula has a ' before it
+    #[arg(long)]
+    pub(crate) raw_csv: bool,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
     #[command(flatten)]
@@ -203,7 +247,7 @@ pub(crate) struct FitArgs {
     #[arg(long, value_enum, default_value_t = FitModel::Grid)]
     pub(crate) model: FitModel,
     /// Topics of a harmonium
-    #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().topics)]
+    #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().topics, value_parser = at_most(SIZE))]
     pub(crate) topics: usize,
     #[command(flatten)]
     pub(crate) harmonium: HarmoniumArgs,
@@ -234,6 +278,9 @@ pub(crate) struct EmbedArgs {
     /// File to write [default: standard output]
     #[arg(short, long, value_name = "CSV")]
     pub(crate) output: Option<PathBuf>,
+    /// Write texts into CSV as they are; else one that a spreadsheet would take for a formula has a ' before it
+    #[arg(long)]
+    pub(crate) raw_csv: bool,
     #[command(flatten)]
     pub(crate) features: FeatureArgs,
     #[command(flatten)]
@@ -251,7 +298,7 @@ pub(crate) struct WordsArgs {
     #[arg(long, value_name = "3,4", required = true, value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) at: Vec<isize>,
     /// How many words of each kind
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_most(COUNT))]
     pub(crate) top: usize,
     /// One JSON object instead of text
     #[arg(long)]
@@ -341,13 +388,13 @@ pub(crate) struct ScaleArgs {
 pub(crate) struct WordArgs {
     /// The fewest documents that a word must be in [default: 1, 2, 3 or 5 for fewer than 20, 200, 2000 or more
     /// documents; 1 for counts and n-grams]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_most(COUNT))]
     pub(crate) min_count: Option<usize>,
     /// The largest share of the documents that a word may be in [default: 0.5; 1 for counts and n-grams]
     #[arg(long, value_name = "SHARE")]
     pub(crate) max_share: Option<f64>,
     /// The largest vocabulary: of more words those are kept that distinguish most pairs of documents
-    #[arg(long, value_name = "N", default_value_t = WordOptions::default().max_words)]
+    #[arg(long, value_name = "N", default_value_t = WordOptions::default().max_words, value_parser = at_most(COUNT))]
     pub(crate) max_words: usize,
     /// Words to leave out: english, none, or a file with one word per line
     #[arg(long, value_name = "WHICH", default_value = "english")]
@@ -356,7 +403,7 @@ pub(crate) struct WordArgs {
     #[arg(long)]
     pub(crate) stem: bool,
     /// Texts are sequences of letters, and their words all n-grams of this many letters
-    #[arg(long, value_name = "LETTERS", conflicts_with_all = ["stem", "stop_words"])]
+    #[arg(long, value_name = "LETTERS", conflicts_with_all = ["stem", "stop_words"], value_parser = at_most(SIZE))]
     pub(crate) ngrams: Option<usize>,
 }
 
@@ -371,7 +418,7 @@ pub(crate) struct GridArgs {
     #[arg(long, value_name = "SIDES")]
     pub(crate) window: Option<Sides>,
     /// The most iterations on the full grid
-    #[arg(long, value_name = "N", default_value_t = GridOptions::default().iterations)]
+    #[arg(long, value_name = "N", default_value_t = GridOptions::default().iterations, value_parser = at_most(COUNT))]
     pub(crate) iterations: usize,
     /// End once two iterations in a row change the objective by no more than this share of it, the second by no more than the
     /// first
@@ -381,7 +428,7 @@ pub(crate) struct GridArgs {
     #[arg(long, value_name = "N", default_value_t = GridOptions::default().seed)]
     pub(crate) seed: u64,
     /// Fit from this many random starts and keep the best
-    #[arg(long, value_name = "N", default_value_t = GridOptions::default().restarts)]
+    #[arg(long, value_name = "N", default_value_t = GridOptions::default().restarts, value_parser = at_most(SIZE))]
     pub(crate) restarts: usize,
     /// Pseudocount: tokens that every word is given at every cell [default: 0.02 × tokens / (cells × words)]
     #[arg(long, value_name = "TOKENS")]
@@ -390,7 +437,7 @@ pub(crate) struct GridArgs {
     #[arg(long)]
     pub(crate) learn_prior: bool,
     /// Passes of an M-step over the same expected counts
-    #[arg(long, value_name = "N", default_value_t = GridOptions::default().inner_passes)]
+    #[arg(long, value_name = "N", default_value_t = GridOptions::default().inner_passes, value_parser = at_most(SIZE))]
     pub(crate) inner_passes: usize,
     /// Begin on a small grid and refine it, or fit the full grid from the start
     #[arg(long, value_enum, default_value_t = Schedule::CoarseToFine)]
@@ -400,26 +447,26 @@ pub(crate) struct GridArgs {
     #[arg(long, value_name = "BETA")]
     pub(crate) anneal: Option<f64>,
     /// Iterations until the inverse temperature is 1 [default with --anneal: 15]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_most(SIZE))]
     pub(crate) anneal_iterations: Option<usize>,
     /// Begin on the full grid with updates from mini-batches of this many documents, in a random order, before
     /// its iterations over all of them
     #[arg(long, value_name = "DOCUMENTS")]
     pub(crate) batch: Option<usize>,
     /// Passes of mini-batches over all documents [default with --batch: 3]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_most(SIZE))]
     pub(crate) passes: Option<usize>,
     /// Floating-point type of the fit and of the model
     #[arg(long, value_enum, default_value_t = Precision::F32)]
     pub(crate) precision: Precision,
     /// Threads to compute with; the files are the same with any number [default: one for each core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_most(THREADS))]
     pub(crate) threads: Option<usize>,
     /// Keep the counts in a temporary file (in TMPDIR) even if there is memory for them; the result is the same
     #[arg(long)]
     pub(crate) stream: bool,
     /// The most entries of a block; for tests, since a small collection fits into one block
-    #[arg(long, value_name = "N", hide = true, default_value_t = BlockLimits::in_memory().entries)]
+    #[arg(long, value_name = "N", hide = true, default_value_t = BlockLimits::in_memory().entries, value_parser = at_most(COUNT))]
     pub(crate) block_entries: usize,
 }
 

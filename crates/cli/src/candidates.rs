@@ -11,8 +11,9 @@ use crate::{
 };
 
 /// Options that may be tried. What the data are, and how they are split, is not among them.
-const OPTIONS: [&str; 29] = [
+const OPTIONS: [&str; 30] = [
     "anneal",
+    "class-prior",
     "classifier",
     "draws",
     "epochs",

@@ -1,13 +1,14 @@
 //! From a path and flags to a corpus, with a report of it.
 
 use std::{
-    fs,
+    collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
 use countgrid_corpus::{BlockLimits, Corpus, CorpusOptions, Sample, Scaling, WordOptions};
 use countgrid_estimators::Stored;
-use countgrid_io::Columns;
+use countgrid_io::{Columns, Limits, read_text_file};
 use countgrid_map::group_digits;
 use countgrid_text::StopWords;
 use serde_json::{Value, json};
@@ -42,7 +43,9 @@ impl<'a> Input<'a> {
     /// Counts words and selects the vocabulary.
     pub(crate) fn read<T: Stored>(&self, report: &Report) -> Result<Corpus<T>, Failure> {
         let corpus = match self.path {
-            Some(path) => Corpus::<T>::read(path, &self.options)?,
+            Some(path) => {
+                Corpus::<T>::read(path, &self.options).map_err(|error| Failure::from(error).of_file(path))?
+            }
             None => Corpus::read_cargo_docs(&self.options)?,
         };
         report_corpus(&corpus, report);
@@ -82,20 +85,30 @@ pub(crate) fn block_limits(stream: bool, entries: usize) -> BlockLimits {
 /// Values of `--stop-words` that are no files.
 const STOP_WORD_LISTS: [&str; 2] = ["english", "none"];
 
+/// Words of a file, which is read once however often its words are asked for: a pipe has them only the first time.
+fn stop_word_file(file: &str) -> Result<Vec<String>, Failure> {
+    static READ: Mutex<BTreeMap<String, Vec<String>>> = Mutex::new(BTreeMap::new());
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(words) = read.get(file) {
+        return Ok(words.clone());
+    }
+    let text = read_text_file(Path::new(file), &Limits::default()).map_err(|error| {
+        Failure::new(
+            format_args!("{file}: stop words cannot be read: {}", error.problem()),
+            "--stop-words takes `english`, `none` or a UTF-8 file with one word per line",
+        )
+    })?;
+    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    read.insert(file.to_owned(), words.clone());
+    Ok(words)
+}
+
 /// The options of words that were asked for.
 pub(crate) fn word_options(args: &WordArgs) -> Result<WordOptions, Failure> {
     let stop_words = match args.stop_words.as_str() {
         "english" => StopWords::English,
         "none" => StopWords::None,
-        file => {
-            let text = fs::read_to_string(file).map_err(|error| {
-                Failure::new(
-                    format_args!("{file}: stop words cannot be read: {error}"),
-                    "--stop-words takes `english`, `none` or a UTF-8 file with one word per line",
-                )
-            })?;
-            StopWords::List(text.split_whitespace().map(str::to_owned).collect())
-        }
+        file => StopWords::List(stop_word_file(file)?),
     };
     Ok(WordOptions {
         stop_words,

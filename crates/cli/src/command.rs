@@ -1,7 +1,9 @@
 //! The commands, one module each; models that share a command have one too.
 
+pub(crate) mod compare;
 pub(crate) mod crossval;
 pub(crate) mod embed;
+pub(crate) mod evaluate;
 pub(crate) mod firmware;
 pub(crate) mod fit;
 mod harmonium;

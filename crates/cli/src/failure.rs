@@ -1,6 +1,6 @@
 //! What ends a run early: one message that says what is wrong, where, and what to do about it.
 
-use std::{fmt, io};
+use std::{fmt, io, path::Path};
 
 use countgrid_corpus::CorpusError;
 use countgrid_em::OptionError;
@@ -9,7 +9,7 @@ use countgrid_evaluation::{EvaluationError, OptionError as EvaluationOptionError
 use countgrid_grid::GridError;
 use countgrid_gtm::GtmError;
 use countgrid_harmonium::HarmoniumError;
-use countgrid_io::{Problem, ReadError};
+use countgrid_io::{Problem, ReadError, truncate_text};
 use countgrid_text::TextError;
 
 /// Why a command gave up.
@@ -19,12 +19,23 @@ pub(crate) enum Failure {
     Message(String),
     /// Standard output was closed by its reader, as `head` does.
     Closed,
+    /// The run was ended early by a signal, and what there was is written.
+    Interrupted,
 }
 
 impl Failure {
     /// What is wrong, and the remedy.
     pub(crate) fn new(problem: impl fmt::Display, remedy: impl fmt::Display) -> Self {
         Self::Message(format!("{problem}\nremedy: {remedy}"))
+    }
+
+    /// Of what is in this file, which it names if it has not been named yet.
+    pub(crate) fn of_file(self, path: &Path) -> Self {
+        let name = path.display().to_string();
+        match self {
+            Self::Message(message) if !message.contains(&name) => Self::Message(format!("{name}: {message}")),
+            other => other,
+        }
     }
 
     /// Standard output does not take what it is given.
@@ -49,6 +60,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Message(message) => f.write_str(message),
             Self::Closed => f.write_str("standard output was closed"),
+            Self::Interrupted => f.write_str("interrupted"),
         }
     }
 }
@@ -102,7 +114,7 @@ impl From<CorpusError> for Failure {
             CorpusError::Text(TextError::Ngrams) => "--ngrams takes a number of letters, such as 3",
             CorpusError::Text(_) => "--max-share takes a share above 0 and at most 1",
             CorpusError::NegativeNumber { .. } => {
-                "say what the numbers mean: --scale floor=X, log=X or shift"
+                "mend the field, or say what the numbers mean: --scale floor=X, log=X or shift"
             }
             CorpusError::CountTooLarge { .. } => "scale the counts down, or take --precision f64",
             CorpusError::NoWords { .. } => {
@@ -181,7 +193,9 @@ fn feature_remedy(error: &FeatureError) -> &'static str {
             "give it the column of the documents' ids, or a row for each document in their order"
         }
         FeatureError::NoRow { .. } => "give each document a row of features",
-        FeatureError::Deviation { .. } => "leave it out: name the others with --feature-columns",
+        FeatureError::Deviation { .. } | FeatureError::Mean { .. } => {
+            "leave it out: name the others with --feature-columns"
+        }
         FeatureError::NoFeatureWing { .. } => "add --model dual-wing, or leave --features-from out",
         FeatureError::Missing => {
             "add --features-from TABLE, which may be the table with the texts, and --feature-columns NAME,..."
@@ -207,6 +221,7 @@ impl From<EstimatorError> for Failure {
                 return error.into();
             }
             EstimatorError::File(error) => return Self::Message(error.to_string()),
+            EstimatorError::ModelBytes(_) => "leave out the titles, or fit fewer documents",
             EstimatorError::Option(error) => option_remedy(error),
             EstimatorError::Grid(error) => grid_remedy(error),
             EstimatorError::Tokens { .. } => "take documents that have words of the vocabulary",
@@ -242,7 +257,9 @@ impl From<EstimatorError> for Failure {
             EstimatorError::Harmonium(error) => harmonium_remedy(error),
             EstimatorError::HarmoniumOption(error) => harmonium_option_remedy(error),
             EstimatorError::Features(FeatureError::NoColumn { header, .. }) => {
-                let remedy = format!("it has the columns {}", header.join(", "));
+                let first: Vec<String> = header.iter().take(12).map(|name| truncate_text(name, 40)).collect();
+                let more = if header.len() > 12 { ", ..." } else { "" };
+                let remedy = format!("it has the columns {}{more}", first.join(", "));
                 return Self::new(&error, remedy);
             }
             EstimatorError::Features(error) => feature_remedy(error),
@@ -278,6 +295,9 @@ impl From<EvaluationError> for Failure {
             EvaluationError::Features(_) => "take other --features",
             EvaluationError::Classify(_) => "take --folds of at least 2 and at most the number of documents",
             EvaluationError::Memory { .. } => "take fewer documents or labels, or a smaller --grid",
+            EvaluationError::NoMeasures { .. } => {
+                "name a model of a grid, topics, a topographic map or a harmonium"
+            }
             _ => BUG,
         };
         Self::new(&error, remedy)
@@ -292,7 +312,7 @@ impl From<EvaluationOptionError> for Failure {
             E::InnerFolds { .. } => "take --inner-folds of at least 2",
             E::NoRepeats => "take --repeats of at least 1",
             E::NoNeighbours => "take --neighbours of at least 1",
-            E::NoTopics => "take --topics of at least 1",
+            E::NoTopics => "take --topics, or --max-topics, of at least 1",
             E::NoStates => "take --states of at least 1",
             E::NeedsGrid { .. } => "take --model grid, or --features with --classifier nearest",
             E::MetricOfProportions { .. } => "take --metric euclidean or cosine",
@@ -306,6 +326,8 @@ impl From<EvaluationOptionError> for Failure {
             E::TopOfTwo { .. } => "take --features fisher",
             E::TokensOfSequences => "leave --tokens out",
             E::Gamma { .. } => "take a --gamma above 0, such as 0.5",
+            E::PriorUnused { .. } => "leave --class-prior out, or take --classifier generative",
+            E::FewTopWords { .. } => "take --top of at least 2, and --diversity-top of at least 1",
             E::Penalty { .. } => "take a --penalty above 0, such as 1",
             _ => BUG,
         };

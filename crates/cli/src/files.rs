@@ -1,11 +1,11 @@
 //! The files of a map, written all or none.
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
-use countgrid_io::{ModelFile, check_outputs, check_writable, save, write_atomically};
+use countgrid_io::{ModelFile, StagedFiles, check_outputs, check_writable};
 use countgrid_map::MAX_LAYERS;
 
 use crate::{failure::Failure, training::Checkpoints};
@@ -68,7 +68,7 @@ impl Files {
         }
     }
 
-    /// All or none: a file gets its name once those after it, and last the model, have been written.
+    /// All or none: files get their names once all of them, and last the model, have been written.
     pub(crate) fn write(&self, rendered: &[(&Path, Vec<u8>)], model: &ModelFile) -> Result<(), Failure> {
         let made = !self.folder.exists();
         if made {
@@ -87,20 +87,11 @@ impl Files {
     }
 
     fn write_all(&self, rendered: &[(&Path, Vec<u8>)], model: &ModelFile) -> Result<(), Failure> {
-        let Some(((path, bytes), others)) = rendered.split_first() else {
-            return Ok(save(&self.model, model)?);
-        };
-        let mut refused = None;
-        let written = write_atomically(path, |out| {
-            out.write_all(bytes)?;
-            self.write_all(others, model).map_err(|failure| {
-                refused = Some(failure);
-                io::Error::other("another file was not written")
-            })
-        });
-        match refused {
-            Some(refused) => Err(refused),
-            None => Ok(written?),
+        let mut files = StagedFiles::new();
+        for (path, bytes) in rendered {
+            files.write(path, |out| out.write_all(bytes))?;
         }
+        files.write_model(&self.model, model)?;
+        Ok(files.publish()?)
     }
 }

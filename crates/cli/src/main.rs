@@ -7,6 +7,7 @@ mod args;
 mod candidates;
 mod collection;
 mod command;
+mod csv_table;
 mod failure;
 mod files;
 mod interrupt;
@@ -14,34 +15,59 @@ mod model_file;
 mod placement;
 mod report;
 mod sides;
+mod terminal;
 mod threads;
 mod training;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use countgrid_math::Level;
 
 use crate::{
     args::{Cli, Command},
     failure::Failure,
+    interrupt::Interrupt,
 };
 
+/// The instruction set that was asked for must be one that there is: a misspelt one would be ignored.
+fn check_environment() -> Result<(), Failure> {
+    const VARIABLE: &str = "COUNTGRID_SIMD";
+    let Some(asked) = std::env::var_os(VARIABLE).filter(|asked| !asked.is_empty()) else { return Ok(()) };
+    let known = Level::ALL.map(Level::name);
+    if known.iter().any(|name| asked == *name) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        format_args!("{VARIABLE}: `{}` is no instruction set that is known", asked.to_string_lossy()),
+        format_args!("set it to one of {}, or unset it", known.join(", ")),
+    ))
+}
+
 fn main() -> ExitCode {
-    let done = match Cli::parse().command {
-        Command::Map(args) => command::map::run(&args),
-        Command::Fit(args) => command::fit::run(&args),
-        Command::Embed(args) => command::embed::run(&args),
+    let command = Cli::parse().command;
+    if let Err(failure) = check_environment() {
+        eprintln!("error: {failure}");
+        return ExitCode::from(2);
+    }
+    let done = |interrupt: &Interrupt| match command {
+        Command::Map(args) => command::map::run(&args, interrupt),
+        Command::Fit(args) => command::fit::run(&args, interrupt),
+        Command::Embed(args) => command::embed::run(&args, interrupt),
         Command::Words(args) => command::words::run(&args),
-        Command::Firmware(args) => command::firmware::run(&args),
+        Command::Firmware(args) => command::firmware::run(&args, interrupt),
         Command::Info(args) => command::info::run(&args),
-        Command::Crossval(args) => command::crossval::run(&args),
-        Command::Sweep(args) => command::sweep::run(&args),
+        Command::Crossval(args) => command::crossval::run(&args, interrupt),
+        Command::Sweep(args) => command::sweep::run(&args, interrupt),
+        Command::Evaluate(args) => command::evaluate::run(&args, interrupt),
+        Command::Compare(args) => command::compare::run(&args, interrupt),
     };
-    match done {
+    match Interrupt::install().and_then(|interrupt| done(&interrupt)) {
         // The reader has closed standard output, which is not an error.
         Ok(()) | Err(Failure::Closed) => ExitCode::SUCCESS,
+        Err(Failure::Interrupted) => ExitCode::from(interrupt::EXIT_CODE), // which the report has said
         Err(failure) => {
-            eprintln!("error: {failure}");
+            eprintln!("error: {}", terminal::escaped(failure));
             ExitCode::from(2)
         }
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use countgrid_estimators::{AnyModel, EstimatorError, FittedGrid};
-use countgrid_io::load as load_file;
+use countgrid_io::{ModelFile, load as load_file};
 
 use crate::failure::Failure;
 
@@ -15,7 +15,18 @@ pub(crate) enum Grid {
 
 /// Reads a model of any kind.
 pub(crate) fn load(path: &Path) -> Result<AnyModel, Failure> {
+    Ok(load_with_checksum(path)?.0)
+}
+
+/// Reads a model of any kind, and its checksum, which the page of the same run has too.
+pub(crate) fn load_with_checksum(path: &Path) -> Result<(AnyModel, String), Failure> {
     let file = load_file(path)?;
+    let checksum = file.checksum().map_err(EstimatorError::from)?;
+    let model = from_file(path, file)?;
+    Ok((model, checksum))
+}
+
+fn from_file(path: &Path, file: ModelFile) -> Result<AnyModel, Failure> {
     let kind = file.metadata.get("kind").cloned().unwrap_or_default();
     AnyModel::from_file(file).map_err(|error| {
         let EstimatorError::Model(error) = error else { return error.into() };

@@ -6,14 +6,15 @@ use countgrid_corpus::{Corpus, CorpusOptions};
 use countgrid_estimators::{ModelInfo, Stored};
 use countgrid_io::write_atomically;
 
-use crate::{args::EmbedArgs, collection::Input, failure::Failure};
+use crate::{args::EmbedArgs, collection::Input, failure::Failure, interrupt::Interrupt};
 
 /// The documents to place, over the words of a model.
 pub(crate) fn documents<T: Stored>(args: &EmbedArgs, info: &ModelInfo) -> Result<Corpus<T>, Failure> {
     let outputs: Vec<_> = args.output.iter().map(std::path::PathBuf::as_path).collect();
     let input = Input::new(Some(&args.path), &args.read, &outputs);
     let options = CorpusOptions { scaling: info.scaling, ..input.options };
-    Ok(Corpus::count(&args.path, &info.vocabulary, &info.text, &options)?)
+    Corpus::count(&args.path, &info.vocabulary, &info.text, &options)
+        .map_err(|error| Failure::from(error).of_file(&args.path))
 }
 
 /// Writes the table, and reports how much of the documents is known.
@@ -21,10 +22,14 @@ pub(crate) fn finish<T>(
     args: &EmbedArgs,
     corpus: &Corpus<T>,
     known: f64,
+    interrupt: &Interrupt,
     table: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
     match &args.output {
-        Some(output) => write_atomically(output, table)?,
+        Some(output) => {
+            let _whole = interrupt.writing_results();
+            write_atomically(output, table)?;
+        }
         None => table(&mut io::BufWriter::new(io::stdout().lock())).map_err(Failure::output)?,
     }
     if !args.quiet {

@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 use countgrid_corpus::memory::{format_bytes, peak};
 use countgrid_estimators::{Phase, format_sides};
 
+use crate::terminal::escaped;
+
 /// Where and how a run reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Output {
@@ -52,7 +54,7 @@ impl Report {
         match self.output {
             Output::Text => {
                 let text = text.to_string().replace('\n', "\n          ");
-                self.line(format_args!("{name:<9} {text}"));
+                self.line(&escaped(format_args!("{name:<9} {text}")));
             }
             Output::Json => self.object(name, fields),
             Output::Quiet => {}
@@ -62,7 +64,7 @@ impl Report {
     /// A warning.
     pub(crate) fn note(&self, text: impl Display) {
         match self.output {
-            Output::Text => self.line(format_args!("note      {text}")),
+            Output::Text => self.line(&escaped(format_args!("note      {text}"))),
             Output::Json => self.object("note", json!({ "text": text.to_string() })),
             Output::Quiet => {}
         }
@@ -101,10 +103,10 @@ impl Report {
         if let Some(fields) = fields.as_object_mut() {
             fields.insert("event".to_owned(), name.into());
         }
-        self.line(fields);
+        self.line(&fields.to_string());
     }
 
-    fn line(&self, line: impl Display) {
+    fn line(&self, line: &str) {
         let mut out = self.out.lock();
         let _closed = writeln!(out, "{line}").and_then(|()| out.flush());
     }

@@ -1,6 +1,6 @@
 //! Whatever is wrong with the input: one message with file, line and remedy, exit code 2, nothing left behind.
 
-mod common;
+use crate::common;
 
 use std::{fs, path::Path};
 
@@ -107,7 +107,40 @@ fn counts_beyond_the_float_type() {
         lines.iter().enumerate().map(|(n, line)| if n < 3 { line.clone() } else { format!("{line}e36") });
     fs::write(folder.path().join("docword.made.txt"), huge.collect::<Vec<_>>().join("\n")).unwrap();
     fs::write(folder.path().join("vocab.made.txt"), &vocabulary).unwrap();
-    refused(folder.path(), &["map", "docword.made.txt"], &["too large", "remedy: ", "f64"]);
+    refused(
+        folder.path(),
+        &["map", "docword.made.txt"],
+        &["too large", "remedy: ", "f64", "docword.made.txt"],
+    );
+    refused(
+        folder.path(),
+        &["map", "docword.made.txt", "--model", "zip-gtm", "--points", "3x3"],
+        &["docword.made.txt", "too large"],
+    );
+}
+
+#[test]
+fn what_documents_lack_is_said_with_their_file() {
+    let folder = folder();
+    let path = folder.path();
+    fs::write(path.join("one.csv"), "label,text\np,ant bee\np,ant cow\np,bee cow\n").unwrap();
+    refused(path, &["crossval", "one.csv", "--folds", "2"], &["one.csv", "1 labels", "remedy: "]);
+    fs::write(path.join("few.csv"), "label,text\np,ant bee\np,ant cow\nq,bee cow\n").unwrap();
+    refused(path, &["crossval", "few.csv", "--folds", "2"], &["few.csv", "`q` has 1 documents", "remedy: "]);
+    let features = |value: &str| {
+        let rows = common::made().into_iter().enumerate().map(|(n, m)| format!("{},{}\n", m.id, n % 4));
+        let table = format!("id,x\n{}", rows.collect::<String>()).replacen(",1\n", &format!(",{value}\n"), 1);
+        fs::write(path.join("f.csv"), table).unwrap();
+    };
+    fs::write(path.join("a.csv"), csv(',')).unwrap();
+    features("1");
+    let fit =
+        ["fit", "a.csv", "-o", "m", "--model", "dual-wing", "--epochs", "2", "--features-from", "f.csv"];
+    stdout(path, &fit);
+    features("1e308");
+    let embed = ["embed", "m", "a.csv", "--features-from", "f.csv"];
+    refused(path, &embed, &["f.csv, id `bread-01`: the feature `x` of document 1 is 1e308", "remedy: "]);
+    refused(path, &fit, &["f.csv: the feature `x` has", "remedy: "]);
 }
 
 #[test]
@@ -223,8 +256,13 @@ fn models_that_are_none() {
     let mut nan = good.clone();
     let end = nan.len() - 12; // before the window's two sides, the last of the prior
     nan[end..end + 4].copy_from_slice(&f32::NAN.to_le_bytes());
-    let mut negative = good.clone();
-    negative[end..end + 4].copy_from_slice(&(-1.0f32).to_le_bytes());
+    let negative = {
+        let mut file = countgrid_io::load(folder.path().join("good")).unwrap();
+        let prior = file.tables.iter_mut().find(|table| table.name == "prior").unwrap();
+        let countgrid_io::TableData::F32(prior) = &mut prior.data else { panic!("a prior of f32") };
+        prior[0] = -1.0;
+        file.to_bytes().unwrap()
+    };
     let mut longer = good.clone();
     longer.push(0);
     let foreign = {
@@ -249,12 +287,12 @@ fn models_that_are_none() {
         (&good[..20], "cut short"),
         (&good[..4], "too few"),
         (b"", "too few"),
-        (&nan, "NaN"),
+        (&nan, "damaged: its `checksum`"),
         (&negative, "`prior`"),
         (&longer, "bytes"),
         (&mislabelled, "`labels`"),
         (&foreign, "no model of a counting grid"),
-        (&renamed, "no model of a counting grid"),
+        (&renamed, "damaged: its `checksum`"),
         (b"From a pile of documents to a map of what is in it.", "no model file"),
     ] {
         fs::write(folder.path().join("bad"), bytes).unwrap();

@@ -1,6 +1,6 @@
 //! How well labels of held-out documents are predicted.
 
-mod common;
+use crate::common;
 
 use std::{fs, path::Path};
 
@@ -244,6 +244,24 @@ fn a_sweep_is_a_table_and_a_picture_and_goes_on_where_it_was() {
     refused(&args, &["results of another sweep, with other options", options]);
     // Threads and reporting are no part of it, and a number is the same however it is written.
     sweep_with(&["--threads", "1", "--quiet", "--tolerance", "0.00001"]);
+    // Results that no sweep has are named, and not drawn.
+    let whole: Value = serde_json::from_str(&read("results.json")).unwrap();
+    for (key, value) in [
+        ("capacity", Value::from(0)),
+        ("capacity", (-4).into()),
+        ("capacity", "4".into()),
+        ("axes", 0.into()),
+        ("accuracy", 1.5.into()),
+        ("standard_error", (-0.1).into()),
+        ("options", Value::Null),
+    ] {
+        let mut damaged = whole.clone();
+        damaged["results"][0][key] = value;
+        fs::write(folder.path().join("out/results.json"), damaged.to_string()).unwrap();
+        let named = format!("results.json: `{key}` of result 1 ");
+        refused(&["--iterations", "5"], &[&named, "remedy: "]);
+    }
+    fs::write(folder.path().join("out/results.json"), whole.to_string()).unwrap();
     // Before it was an object it was a text.
     let mut old: Value = serde_json::from_str(&read("results.json")).unwrap();
     old["protocol"] = "EvaluationArgs { path: \"made.csv\" }".into();
@@ -280,7 +298,9 @@ fn tables_of_numbers_and_sequences_are_bags_too() {
     fs::write(folder.path().join("numbers.csv"), format!("class,id,g1,g2,g3\n{rows}")).unwrap();
     let small = ["--grid", "2x2", "--window", "1x1", "--folds", "4", "--json"];
     let refused = run(folder.path(), &[&["crossval", "numbers.csv"], &small[..]].concat());
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("a negative number for `g3`"));
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).contains("numbers.csv, line 2: the number under `g3` is -1")
+    );
     for scale in ["shift", "floor=1", "log=1"] {
         let args = [&["crossval", "numbers.csv", "--scale", scale, "-o", "found.csv"], &small[..]].concat();
         assert!(stdout(folder.path(), &args).contains("\"accuracy\":1.0"), "{scale}");

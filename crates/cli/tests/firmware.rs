@@ -1,6 +1,6 @@
 //! A model as constant tables: the module and the file hold the same, and both what the model says.
 
-mod common;
+use crate::common;
 
 use std::{fs, path::Path};
 

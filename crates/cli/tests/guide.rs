@@ -1,6 +1,6 @@
 //! The commands of the guide, `docs/guide`, on small made-up documents.
 
-mod common;
+use crate::common;
 
 use std::{fs, path::Path};
 

@@ -1,6 +1,6 @@
 //! Harmoniums on the command line.
 
-mod common;
+use crate::common;
 
 use std::{fs, path::Path};
 

@@ -1,10 +1,10 @@
 //! From documents in every form to a page and a model.
 
-mod common;
+use crate::common;
 
 use std::{fs, path::Path};
 
-use common::{EACH, contents, csv, docword, gzip, jsonl, run, stdout, write_folder};
+use common::{EACH, contents, csv, docword, gzip, jsonl, run, stdout, table, write_folder};
 use countgrid_io::{TableData, load};
 use serde_json::Value;
 
@@ -219,4 +219,21 @@ fn who_stops_listening_stops_no_fit() {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(folder.path().join("map.html").exists());
+}
+
+#[test]
+fn texts_that_a_spreadsheet_would_compute_are_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = csv(',').replacen("bread-01", "=1+1", 1).replacen("bread-02", "-3", 1);
+    fs::write(folder.path().join("made.csv"), made).unwrap();
+    stdout(
+        folder.path(),
+        &["fit", "made.csv", "-o", "m.st", "--grid", "4x4", "--window", "2x2", "--iterations", "2"],
+    );
+    let ids = |args: &[&str]| -> Vec<String> {
+        let embedded = stdout(folder.path(), &[&["embed", "m.st", "made.csv", "--quiet"], args].concat());
+        table(&embedded).into_iter().take(3).map(|mut row| row.remove("id").unwrap()).collect()
+    };
+    assert_eq!(ids(&[]), ["bread-00", "'=1+1", "-3"]);
+    assert_eq!(ids(&["--raw-csv"]), ["bread-00", "=1+1", "-3"]);
 }

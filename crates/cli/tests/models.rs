@@ -1,6 +1,6 @@
 //! What can be done with a fitted model.
 
-mod common;
+use crate::common;
 
 use std::{fs, path::Path, process::Stdio};
 

@@ -1,6 +1,6 @@
 //! No output is an input or another output, for any command: the run ends with a message, and every file is as it was.
 
-mod common;
+use crate::common;
 
 use std::{fs, path::Path};
 
@@ -106,4 +106,72 @@ fn devices_and_folders_are_no_matter() {
     for _ in 0..2 {
         stdout(folder.path(), &[&["map", "texts", "-o", "texts", "--quiet"], &SMALL[..]].concat());
     }
+}
+
+/// A table that cannot be written is found before the model of the same run has its name.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_model_is_not_written_without_its_trace() {
+    let folder = folder();
+    let before = contents(folder.path());
+    let args =
+        ["fit", "a.csv", "--model", "harmonium", "--epochs", "2", "-o", "o.st", "--trace", "/dev/full"];
+    let output = run(folder.path(), &args);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("/dev/full: cannot be written: ") && message.contains("remedy: "), "{message}");
+    assert!(contents(folder.path()) == before);
+}
+
+/// A page says of which model it is, and `info` what a model is called: by the checksum of its bytes.
+#[test]
+fn a_page_is_told_from_that_of_another_model() {
+    let folder = folder();
+    let path = folder.path();
+    let maps = [
+        &["map", "a.csv", "-o", "x", "--seed", "1", "--quiet"][..],
+        &["map", "a.csv", "-o", "y", "--seed", "2", "--quiet"],
+        &["map", "a.csv", "-o", "z", "--seed", "1", "--quiet"],
+    ];
+    let checksums = maps.map(|args| {
+        stdout(path, &[args, &SMALL[..]].concat());
+        let model = format!("{}/model.safetensors", args[3]);
+        let info: serde_json::Value =
+            serde_json::from_str(&stdout(path, &["info", &model, "--json"])).unwrap();
+        let checksum = info["checksum"].as_str().unwrap().to_owned();
+        assert!(stdout(path, &["info", &model]).contains(&format!("checksum         {checksum}\n")));
+        let page = fs::read_to_string(path.join(args[3]).join("map.html")).unwrap();
+        assert!(page.contains(&format!("[\"Model\",\"{checksum}\"]")), "{checksum}");
+        checksum
+    });
+    assert_ne!(checksums[0], checksums[1]);
+    assert_eq!(checksums[0], checksums[2]); // the same options, the same bytes
+    stdout(path, &["map", "a.csv", "-o", "t", "--model", "poisson-gtm", "--iterations", "2", "--quiet"]);
+    let info = stdout(path, &["info", "t/model.safetensors"]);
+    let checksum = info.lines().find_map(|line| line.strip_prefix("checksum")).unwrap().trim();
+    let page = fs::read_to_string(path.join("t/map.html")).unwrap();
+    assert!(page.contains(&format!("[\"Model\",\"{checksum}\"]")), "{info}");
+}
+
+/// What a run that was killed has left is removed by the next; a limit on the size of files is an error like a full disk.
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_is_left_behind() {
+    let folder = folder();
+    let path = folder.path();
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    let dead = child.id();
+    child.wait().unwrap();
+    let before = contents(path);
+    let left = path.join(format!(".o.st.countgrid-{dead}-aB3xY9.tmp"));
+    fs::write(&left, "half of a model").unwrap();
+    let program = env!("CARGO_BIN_EXE_countgrid");
+    // A kilobyte: less than any model.
+    let command = format!("ulimit -f 1; exec {program} fit a.csv -o o.st {}", SMALL.join(" "));
+    let output =
+        std::process::Command::new("bash").args(["-c", &command]).current_dir(path).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("o.st: cannot be written: "), "{message}");
+    assert!(contents(path) == before, "{:?}", contents(path).keys());
 }

@@ -1,6 +1,6 @@
 //! The program opens models that other programs have written: with the estimators, or table by table.
 
-mod common;
+use crate::common;
 #[path = "../../estimators/examples/own_grid.rs"]
 #[allow(dead_code, reason = "its `main`")]
 mod own_grid;
@@ -81,7 +81,11 @@ fn what_is_missing_is_named() {
     file.metadata.remove("vocabulary");
     assert!(refusal(&file).contains("it has no text `vocabulary`"), "{}", refusal(&file));
     file.set_strings("vocabulary", ["bread", "the"]);
-    assert!(refusal(&file).contains("it has 2 words and `pi` for 3"), "{}", refusal(&file));
+    assert!(
+        refusal(&file).contains("it has 2 words in its `vocabulary` and tables for 3"),
+        "{}",
+        refusal(&file)
+    );
     let mut file = plain();
     file.tables.pop();
     assert!(refusal(&file).contains("it has no text `kind`"), "{}", refusal(&file));

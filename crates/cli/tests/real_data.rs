@@ -1,6 +1,6 @@
 //! Posts of three newsgroups, if they are there.
 
-mod common;
+use crate::common;
 
 use std::{io::Write, path::Path};
 

@@ -1,7 +1,6 @@
 //! A run that was killed goes on from its checkpoint, to the same bytes.
-#![cfg(unix)]
 
-mod common;
+use crate::common;
 
 use std::{
     fs,
@@ -37,6 +36,8 @@ fn resumed(args: &[&str], output: &str, files: &[&str]) {
     let model = |name: &str| folder.join(output.replace("OUT", name));
     assert!(!model("cut").exists() && checkpoint.exists(), "{args:?}");
 
+    let other = [&cut[..], &["--resume", "--seed", "77"]].concat();
+    refused(folder, &other, &[&format!("{}: ", output.replace("OUT", "cut") + ".checkpoint"), "seed"]);
     stdout(folder, &[&cut[..], &["--resume"]].concat());
     assert!(!checkpoint.exists(), "{args:?}: the checkpoint of a run that is over is gone");
     for file in files {
@@ -48,9 +49,9 @@ fn resumed(args: &[&str], output: &str, files: &[&str]) {
 #[test]
 fn a_grid_that_was_killed_is_resumed() {
     let fit =
-        ["fit", "made.csv", "--grid", "16x16", "--iterations", "400", "--tolerance", "0", "--restarts", "2"];
+        ["fit", "made.csv", "--grid", "16x16", "--iterations", "150", "--tolerance", "0", "--restarts", "2"];
     resumed(&fit, "OUT", &["OUT"]);
-    let annealed = [&fit[..7], &["0", "--anneal", "0.1", "--anneal-iterations", "300"]].concat();
+    let annealed = [&fit[..7], &["0", "--anneal", "0.1", "--anneal-iterations", "120"]].concat();
     resumed(&annealed, "OUT", &["OUT"]);
     let stepwise = [&fit[..7], &["0", "--batch", "7", "--passes", "40", "--stream"]].concat();
     resumed(&stepwise, "OUT", &["OUT"]);
@@ -58,7 +59,7 @@ fn a_grid_that_was_killed_is_resumed() {
 
 #[test]
 fn a_map_that_was_killed_is_resumed() {
-    let map = ["map", "made.csv", "--grid", "16x16", "--iterations", "400", "--tolerance", "0"];
+    let map = ["map", "made.csv", "--grid", "16x16", "--iterations", "150", "--tolerance", "0"];
     resumed(&map, "OUT/model.safetensors", &["OUT/model.safetensors", "OUT/map.html"]);
     let points = [
         "map",
@@ -66,7 +67,7 @@ fn a_map_that_was_killed_is_resumed() {
         "--model",
         "zip-gtm",
         "--iterations",
-        "200",
+        "60",
         "--tolerance",
         "0",
         "--points",

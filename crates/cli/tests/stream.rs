@@ -1,6 +1,6 @@
 //! Counts in a temporary file, on any number of threads: the same files come out.
 
-mod common;
+use crate::common;
 
 use std::{fmt::Write as _, fs, io::Write as _, path::Path};
 

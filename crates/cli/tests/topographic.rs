@@ -1,6 +1,6 @@
 //! Topographic maps: documents as points of a plane.
 
-mod common;
+use crate::common;
 
 use std::{fs, path::Path};
 

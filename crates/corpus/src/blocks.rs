@@ -15,6 +15,8 @@ use countgrid_io::{BlockFile, BlockWriter};
 use crate::{CorpusError, memory};
 
 /// A count that a block can hold: `u32`, `f32` or `f64`.
+///
+/// Example: [`Corpus::from_texts`](crate::Corpus::from_texts).
 pub trait Storable: Count + Scalar {}
 impl<C: Count + Scalar> Storable for C {}
 
@@ -42,11 +44,13 @@ pub struct BlockLimits {
 
 impl BlockLimits {
     /// The default, but everything goes to a temporary file.
+    #[must_use]
     pub fn streaming() -> Self {
         Self { memory: 0, ..Self::in_memory() }
     }
 
     /// The default, but everything stays in memory.
+    #[must_use]
     pub fn in_memory() -> Self {
         Self { memory: u128::MAX, entries: BLOCK_ENTRIES, bags: BLOCK_BAGS }
     }
@@ -111,11 +115,13 @@ impl<C: Storable> BlocksBuilder<C> {
     }
 
     /// Number of bags added so far.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.bags
     }
 
     /// Whether no bag was added yet.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bags == 0
     }

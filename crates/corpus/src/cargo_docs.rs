@@ -33,6 +33,8 @@ const SOURCE: u64 = 4 << 20;
 /// same on every run. The eight crates with most documents are labels; a label for each of a hundred would tell
 /// nothing. The order is that of crates, files and lines; memory holds a small multiple of `max_documents`.
 ///
+/// Example: [`Corpus::read`](crate::Corpus::read).
+///
 /// # Errors
 /// [`CorpusError::NoDocComments`] if there is no such folder, or no comment in it.
 pub fn cargo_docs(max_documents: usize) -> Result<(Vec<Document>, Summary), CorpusError> {

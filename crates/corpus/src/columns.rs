@@ -1,6 +1,8 @@
 use std::{fmt, str::FromStr};
 
 /// A column of a table that is neither text, title, label, id nor counts, as values of one kind.
+///
+/// Example: [`ColumnValues`](crate::ColumnValues).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// Its name in the table.
@@ -26,6 +28,7 @@ impl ColumnValues {
     /// use countgrid_corpus::ColumnValues;
     /// assert_eq!(ColumnValues::Numbers(vec![Some(1.0), None]).len(), 2);
     /// ```
+    #[must_use]
     pub fn len(&self) -> usize {
         match self {
             Self::Numbers(values) => values.len(),
@@ -34,6 +37,7 @@ impl ColumnValues {
     }
 
     /// Whether there is no document.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -73,6 +77,7 @@ impl Date {
     /// ```
     /// assert!(countgrid_corpus::Date::new(1900, 2, 29).is_none());
     /// ```
+    #[must_use]
     pub fn new(year: u16, month: u8, day: u8) -> Option<Self> {
         let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
         let days = match month {
@@ -85,21 +90,25 @@ impl Date {
     }
 
     /// The year, 0 to 9999.
+    #[must_use]
     pub fn year(self) -> u16 {
         self.year
     }
 
     /// The month, 1 to 12.
+    #[must_use]
     pub fn month(self) -> u8 {
         self.month
     }
 
     /// The day of the month, from 1.
+    #[must_use]
     pub fn day(self) -> u8 {
         self.day
     }
 
     /// Days since 1970-01-01, negative before it.
+    #[must_use]
     pub fn days_since_1970(self) -> i32 {
         // Years begin in March, so that the day that may be missing is the last.
         let (month, day) = (i32::from(self.month), i32::from(self.day));

@@ -14,6 +14,8 @@ use crate::{
 const TITLE: usize = 80;
 
 /// What a corpus was made from.
+///
+/// Example: [`Corpus::from_texts`](crate::Corpus::from_texts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CorpusKind {
     /// Texts, whose words were counted.

@@ -63,7 +63,7 @@ impl<'a, T: Real + Storable> Recount<'a, T> {
                 (self.columns, self.kind) = (columns, CorpusKind::Counts);
             }
             Some(Item::Bag(numbers)) => {
-                let bag = scaled(self.options, numbers, &self.columns, self.rows.len())?;
+                let bag = scaled(self.options, numbers, &self.columns, self.rows.len(), &self.intake.place)?;
                 let bag = bag.iter().map(|&(word, count)| (word as usize, count));
                 self.rows.push(bag.clone(), |word| *self.feature_of.get(word)?)?;
                 if self.options.keep_documents {

@@ -30,6 +30,7 @@ impl DocumentInfo {
     pub const COLUMNS: [&'static str; 5] = ["id", "title", "label", "tokens", "known_tokens"];
 
     /// The values of [`DocumentInfo::COLUMNS`], for a document with this label and this many tokens of the vocabulary.
+    #[must_use]
     pub fn fields(&self, label: &str, known_tokens: f64) -> [String; 5] {
         let (tokens, known_tokens) = (self.tokens.to_string(), known_tokens.to_string());
         [self.id.clone(), self.title.clone(), label.to_owned(), tokens, known_tokens]

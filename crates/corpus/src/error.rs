@@ -1,4 +1,9 @@
-use std::{error::Error, fmt, path::PathBuf};
+use std::{
+    error::Error,
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use countgrid_counts::BagsError;
 use countgrid_io::{BlockError, ReadError};
@@ -7,9 +12,11 @@ use countgrid_text::TextError;
 /// Why a corpus could not be made.
 ///
 /// ```
+/// use std::path::Path;
 /// use countgrid_corpus::CorpusError;
-/// let error = CorpusError::NegativeNumber { bag: 2, feature: "length".to_owned() };
-/// assert_eq!(error.to_string(), "the table: a negative number for `length` in bag 3; counts are not negative");
+/// let place = Some((Path::new("made.csv").into(), 4));
+/// let error = CorpusError::NegativeNumber { bag: 2, feature: "length".to_owned(), number: -1.5, place };
+/// assert_eq!(error.to_string(), "made.csv, line 4: the number under `length` is -1.5; counts are 0 or above");
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]
@@ -28,6 +35,10 @@ pub enum CorpusError {
         bag: usize,
         /// The name of the column.
         feature: String,
+        /// The number before scaling.
+        number: f64,
+        /// The file, and the line from 1, if it was read from one.
+        place: Option<(Arc<Path>, u64)>,
     },
     /// A count beyond the range of the floating-point type.
     CountTooLarge {
@@ -73,11 +84,13 @@ impl fmt::Display for CorpusError {
             Self::Blocks(error) => error.fmt(f),
             Self::Text(error) => error.fmt(f),
             Self::Bags(error) => error.fmt(f),
-            Self::NegativeNumber { bag, feature } => write!(
-                f,
-                "the table: a negative number for `{feature}` in bag {}; counts are not negative",
-                bag.saturating_add(1)
-            ),
+            Self::NegativeNumber { bag, feature, number, place } => {
+                match place {
+                    Some((file, line)) => write!(f, "{}, line {line}", file.display()),
+                    None => write!(f, "bag {}", bag.saturating_add(1)),
+                }?;
+                write!(f, ": the number under `{feature}` is {number}; counts are 0 or above")
+            }
             Self::CountTooLarge { document, word, scalar } => write!(
                 f,
                 "the count of `{word}` in document {} is too large for {scalar}",

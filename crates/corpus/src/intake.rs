@@ -1,5 +1,7 @@
 //! What is kept of documents apart from their words, and numbers as counts.
 
+use std::{path::Path, sync::Arc};
+
 use countgrid_io::Item;
 
 use crate::{
@@ -12,7 +14,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct Intake {
     pub(crate) documents: Vec<DocumentInfo>,
-    pub(crate) ids: Vec<String>, // of the bags of a table
+    pub(crate) ids: Vec<String>,                // of the bags of a table
+    pub(crate) place: Option<(Arc<Path>, u64)>, // of the last of them, file and line
     labels: LabelsBuilder,
     columns: ColumnsBuilder,
 }
@@ -25,7 +28,8 @@ impl Intake {
                 self.labels.push(document.label.take());
                 return Some(Item::Document(document));
             }
-            Item::About { id, label } => {
+            Item::About { id, label, file, line } => {
+                self.place = Some((file, line));
                 self.labels.push(label);
                 self.ids.push(id);
             }
@@ -67,9 +71,11 @@ pub(crate) fn scaled<'a>(
     numbers: &'a [(u32, f64)],
     columns: &[String],
     bag: usize,
+    place: &Option<(Arc<Path>, u64)>,
 ) -> Result<std::borrow::Cow<'a, [(u32, f64)]>, CorpusError> {
     options.scaling.apply(numbers, columns.len()).map_err(|feature| {
+        let number = numbers.iter().find(|(own, _)| *own == feature).map_or(0.0, |(_, number)| *number);
         let feature = columns.get(feature as usize).cloned().unwrap_or_default();
-        CorpusError::NegativeNumber { bag, feature }
+        CorpusError::NegativeNumber { bag, feature, number, place: place.clone() }
     })
 }

@@ -32,11 +32,13 @@ impl LabelColumn {
     }
 
     /// Number of documents.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.by_document.len()
     }
 
     /// Whether there is no document at all.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_document.is_empty()
     }

@@ -41,6 +41,7 @@
 //! them. Without it, as in a browser, blocks stay in memory.
 //! `cargo-docs`: `cargo_docs` and `Corpus::read_cargo_docs`, a sample of documents that needs no path: the doc comments of the
 //! crates that Cargo has unpacked on the machine.
+//! `serde`: options of words and counts are read and written.
 #![doc(html_root_url = "https://docs.rs/countgrid-corpus/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
@@ -68,7 +69,7 @@ mod select;
 #[cfg(feature = "cargo-docs")]
 pub use crate::cargo_docs::{cargo_docs, cargo_docs_in};
 #[cfg(feature = "files")]
-pub use crate::read::SequenceCorpus;
+pub use crate::read::{SequenceCorpus, read_word_sequences};
 pub use crate::{
     blocks::{BlockLimits, Blocks, BlocksBuilder, Storable},
     columns::{Column, ColumnValues, Date, DateError},

@@ -6,6 +6,7 @@
 /// use countgrid_corpus::memory;
 /// assert!(memory::available().is_none_or(|bytes| bytes > 0));
 /// ```
+#[must_use]
 pub fn available() -> Option<u128> {
     parse(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
 }
@@ -16,6 +17,7 @@ pub fn available() -> Option<u128> {
 /// use countgrid_corpus::memory;
 /// assert!(memory::peak().is_none_or(|bytes| bytes > 0));
 /// ```
+#[must_use]
 pub fn peak() -> Option<u128> {
     parse(&std::fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
 }
@@ -31,6 +33,7 @@ fn parse(table: &str, name: &str) -> Option<u128> {
 /// ```
 /// assert_eq!(countgrid_corpus::memory::format_bytes(3_210_000_000), "3.2 GB");
 /// ```
+#[must_use]
 pub fn format_bytes(bytes: u128) -> String {
     let mut size = bytes as f64;
     for unit in ["bytes", "kB", "MB", "GB", "TB", "PB", "EB"] {

@@ -10,6 +10,8 @@ use rand_chacha::{
 use crate::{Blocks, CorpusError, Storable};
 
 /// A mini-batch: some bags of a pass, with their share of all bags.
+///
+/// Example: [`MiniBatches`](crate::MiniBatches).
 #[derive(Clone, Debug, PartialEq)]
 pub struct MiniBatch<C> {
     /// The bags, at least one.
@@ -98,6 +100,7 @@ impl<C: Storable> MiniBatchCursor<C> {
     }
 
     /// Mini-batches that are still to come.
+    #[must_use]
     pub fn left(&self) -> usize {
         self.count.saturating_sub(self.next)
     }
@@ -135,6 +138,7 @@ impl<C: Storable> ExactSizeIterator for MiniBatches<'_, C> {}
 /// ```
 /// assert_eq!(countgrid_corpus::mini_batch_count(5, 2), 3);
 /// ```
+#[must_use]
 pub fn mini_batch_count(bags: usize, size: usize) -> usize {
     bags.div_ceil(size.max(1))
 }

@@ -14,6 +14,11 @@ use crate::{BlockLimits, Sample, Scaling};
 /// assert_eq!(WordOptions::default().for_text().max_share, 0.5);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct WordOptions {
     /// Words of texts that are left out. Default: English ones.
     pub stop_words: StopWords,
@@ -50,11 +55,13 @@ impl WordOptions {
     /// use countgrid_corpus::WordOptions;
     /// assert_eq!(WordOptions::default().keep_all().max_words, usize::MAX);
     /// ```
+    #[must_use]
     pub fn keep_all(self) -> Self {
         Self { min_count: Some(1), max_share: Some(1.0), max_words: usize::MAX, ..self }
     }
 
     /// What these options mean for texts.
+    #[must_use]
     pub fn for_text(&self) -> TextOptions {
         let standard = TextOptions::default();
         // Most n-grams of a small alphabet are in most sequences.
@@ -80,6 +87,7 @@ impl WordOptions {
     /// let limits = WordOptions::default().for_counts();
     /// assert_eq!((limits.min_count, limits.max_share, limits.max_words), (Some(1), 1.0, 3_000));
     /// ```
+    #[must_use]
     pub fn for_counts(&self) -> TextOptions {
         TextOptions {
             min_count: Some(self.min_count.unwrap_or(1).max(1)),

@@ -7,7 +7,7 @@ use countgrid_io::{
     Alphabet, Item, Limits, ReadOptions, SequenceOptions, SequenceSet, Summary, read_sequences, visit,
 };
 use countgrid_math::Real;
-use countgrid_text::{TextOptions, Tokenizer};
+use countgrid_text::{TextOptions, Tokenizer, Vocabulary};
 
 use crate::{
     Corpus, CorpusError, CorpusKind, CorpusOptions, DocumentInfo, LabelColumn, Storable, count::Recount,
@@ -122,6 +122,54 @@ fn visit_path(
         return Err(CorpusError::InputIsOutput { path: summary.path });
     }
     Ok(summary)
+}
+
+/// The words of every text of a data set in their order, by their places in a vocabulary; a word that is not in it is
+/// `vocabulary.len()`, so that the sequences have one symbol more than words. Stop words, and others that are not
+/// tokens by `text`, are left out; a text without any token is one unknown word. `None` for a data set of counts.
+///
+/// # Errors
+/// As [`Corpus::read`]; words that are too many to be numbered.
+///
+/// ```
+/// use countgrid_corpus::{CorpusOptions, read_word_sequences};
+/// use countgrid_text::TextOptions;
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("new.csv");
+/// std::fs::write(&path, "title,text\nBees,red bees and red ants\nNone,\n")?;
+/// let words = ["ants", "red"].map(str::to_owned);
+/// let found = read_word_sequences(&path, &words, &TextOptions::default(), &CorpusOptions::default())?.unwrap();
+/// assert_eq!(found.as_view().get(0).unwrap().entries(), [1, 2, 1, 0]);
+/// assert_eq!(found.as_view().len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_word_sequences(
+    path: impl AsRef<Path>,
+    vocabulary: &[String],
+    text: &TextOptions,
+    options: &CorpusOptions,
+) -> Result<Option<SequencesBuf<u32>>, CorpusError> {
+    let tokenizer = Tokenizer::new(text)?;
+    let words = Vocabulary::new(vocabulary, &tokenizer);
+    let too_many = || CorpusError::Vocabulary { features: u32::MAX as usize, words: vocabulary.len() };
+    let (unknown, mut counts) = (u32::try_from(vocabulary.len()).map_err(|_| too_many())?, false);
+    let mut sequences = SequencesBuf::new(vocabulary.len().saturating_add(1));
+    visit_path(path.as_ref(), options, |item| match item {
+        Item::Document(document) => {
+            let mut own: Vec<u32> =
+                words.features(&document.text).map(|feature| feature.unwrap_or(unknown)).collect();
+            if own.is_empty() {
+                own.push(unknown);
+            }
+            sequences.push(own).map_err(|_| too_many()) // each is at most `unknown`
+        }
+        Item::Bag(_) => {
+            counts = true;
+            Ok(())
+        }
+        _ => Ok(()),
+    })?;
+    Ok((!counts).then_some(sequences))
 }
 
 /// The name of a file without its endings, or of a folder.

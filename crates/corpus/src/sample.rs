@@ -15,6 +15,7 @@ use crate::LabelColumn;
 /// assert!(drawn[1] && drawn.iter().filter(|&&drawn| drawn).count() == 3);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Sample {
     /// Documents of each label at most.
     pub per_label: usize,
@@ -24,6 +25,7 @@ pub struct Sample {
 
 impl Sample {
     /// Which documents are drawn, in their order: labels are drawn from in their order, then documents without.
+    #[must_use]
     pub fn draw(self, labels: &LabelColumn) -> Vec<bool> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         let mut groups = vec![Vec::new(); labels.names.len() + 1];

@@ -12,6 +12,11 @@ use std::{borrow::Cow, error::Error, fmt, str::FromStr};
 /// assert_eq!(Scale::Floor(0.5).to_string(), "floor=0.5");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "String", into = "String")
+)]
 pub enum Scale {
     /// They are counts already.
     #[default]
@@ -22,6 +27,22 @@ pub enum Scale {
     Log(f64),
     /// `x` less the lowest of the bag.
     Shift,
+}
+
+#[cfg(feature = "serde")]
+impl TryFrom<String> for Scale {
+    type Error = ScaleError;
+
+    fn try_from(text: String) -> Result<Self, ScaleError> {
+        text.parse()
+    }
+}
+
+#[cfg(feature = "serde")]
+impl From<Scale> for String {
+    fn from(scale: Scale) -> Self {
+        scale.to_string()
+    }
 }
 
 /// Why a text is not a [`Scale`].
@@ -92,6 +113,11 @@ impl fmt::Display for Scale {
 /// assert_eq!(Scaling::default().apply(&[(0, 40.0), (2, -3.0)], 3), Err(2)); // feature 2 is negative
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct Scaling {
     /// The transform of each number.
     pub scale: Scale,

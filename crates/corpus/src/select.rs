@@ -1,5 +1,7 @@
 //! Words are counted as documents come in; once all are there, the vocabulary is selected.
 
+use std::{path::Path, sync::Arc};
+
 use countgrid_counts::Bags;
 use countgrid_io::Item;
 use countgrid_math::Real;
@@ -66,7 +68,7 @@ impl<'o> Selector<'o> {
             }
             Some(Item::Bag(numbers)) => {
                 if let Some(table) = &mut self.table {
-                    table.push(self.options, numbers)?;
+                    table.push(self.options, numbers, &self.intake.place)?;
                 }
             }
             _ => {}
@@ -115,8 +117,13 @@ impl<'o> Selector<'o> {
 }
 
 impl Table {
-    fn push(&mut self, options: &CorpusOptions, numbers: &[(u32, f64)]) -> Result<(), CorpusError> {
-        let bag = match scaled(options, numbers, &self.vocabulary, self.counts.len()) {
+    fn push(
+        &mut self,
+        options: &CorpusOptions,
+        numbers: &[(u32, f64)],
+        place: &Option<(Arc<Path>, u64)>,
+    ) -> Result<(), CorpusError> {
+        let bag = match scaled(options, numbers, &self.vocabulary, self.counts.len(), place) {
             Ok(bag) => bag,
             // Whether this bag is drawn is not known yet.
             Err(error) if options.sample.is_some() => {

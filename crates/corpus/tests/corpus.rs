@@ -177,9 +177,15 @@ fn negative_numbers_are_refused_unless_a_scale_says_what_they_mean() {
     let (_folder, path) = file("made.csv", "id,x,y\na,1,2\nb,3,-4\nc,5,0\n");
     let refused = corpus(&path, &CorpusOptions::default()).unwrap_err();
     assert!(
-        matches!(&refused, CorpusError::NegativeNumber { bag: 1, feature } if feature == "y"),
+        matches!(&refused, CorpusError::NegativeNumber { bag: 1, feature, .. } if feature == "y"),
         "{refused}"
     );
+    let place = format!("{}, line 3: the number under `y` is -4; ", path.display());
+    assert!(refused.to_string().starts_with(&place), "{refused}");
+    let text = countgrid_text::TextOptions::default();
+    let words = ["x", "y"].map(str::to_owned);
+    let refused = Corpus::<f32>::count(&path, &words, &text, &CorpusOptions::default()).unwrap_err();
+    assert!(refused.to_string().starts_with(&place), "{refused}");
     let scaling = Scaling { scale: Scale::Shift, tokens: None };
     let shifted = corpus(&path, &CorpusOptions { scaling, ..CorpusOptions::default() }).unwrap();
     assert_eq!(rows(&shifted), [vec![(1, 1.0)], vec![(0, 7.0)], vec![(0, 5.0)]]);

@@ -64,3 +64,15 @@ fn of_a_fit_and_of_features() {
     assert_eq!(Error::from(class), Error::Hmm(HmmError::NoSymbols));
     assert!(Error::from(class).source().is_none() && class.source().is_none());
 }
+
+/// Errors cross threads, and are kept as `Box<dyn Error + Send + Sync>`.
+#[test]
+fn errors_cross_threads() {
+    fn crosses<E: core::error::Error + Send + Sync + 'static>() {}
+    crosses::<Error>();
+    crosses::<countgrid_io::ReadError>();
+    crosses::<countgrid_io::ModelError>();
+    crosses::<countgrid_io::WriteError>();
+    crosses::<countgrid_io::OutputError>();
+    crosses::<countgrid_text::TextError>();
+}

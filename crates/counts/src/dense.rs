@@ -80,6 +80,8 @@ impl<C: Count> Bags for Dense<'_, C> {
 }
 
 /// The entries of a dense row that are not zero, `(feature, count)`.
+///
+/// Example: [`Dense`](crate::Dense).
 #[derive(Clone, Debug)]
 pub struct DenseEntries<'a, C>(Enumerate<slice::Iter<'a, C>>);
 

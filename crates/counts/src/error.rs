@@ -55,7 +55,7 @@ impl fmt::Display for BagsError {
                 write!(f, "`{table}` has {found} elements, needs {expected}")
             }
             Self::StoredByColumns => {
-                f.write_str("the matrix is stored by columns, needs to be stored by rows")
+                f.write_str("the matrix is stored by columns, needs to be stored by rows (in sprs, `to_csr`)")
             }
             Self::NoFeatures => f.write_str("dense rows need at least one feature"),
             Self::TooManyFeatures { features } => write!(f, "{features} features, at most 2^32 are possible"),

@@ -104,6 +104,8 @@ pub trait Estimate {
 }
 
 /// What is outside the domain of a distribution.
+///
+/// Example: [`Poisson`](crate::Poisson).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

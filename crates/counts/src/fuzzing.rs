@@ -11,6 +11,7 @@ use crate::{Bags, Csr, CsrBuf};
 ///
 /// # Panics
 /// If a promise is broken.
+#[must_use]
 pub fn csr(data: &[u8]) -> bool {
     let Some((&[features, offsets, indices, counts], rest)) = data.split_first_chunk() else { return false };
     let Some((offsets, rest)) = rest.split_at_checked(offsets.into()) else { return false };

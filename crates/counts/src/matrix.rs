@@ -207,6 +207,8 @@ impl<M: CountMatrix> Bags for MatrixBags<M> {
 }
 
 /// The entries of a row that are not zero, `(feature, count)`.
+///
+/// Example: [`MatrixBags`](crate::MatrixBags).
 #[derive(Debug)]
 pub struct MatrixEntries<'a, M> {
     matrix: &'a M,

@@ -203,6 +203,8 @@ impl<C: Count> Bags for Bag<'_, C> {
 }
 
 /// The entries of a sparse bag, `(feature, count)`.
+///
+/// Example: [`Csr`](crate::Csr).
 #[derive(Clone, Debug)]
 pub struct SparseEntries<'a, C>(Zip<slice::Iter<'a, u32>, slice::Iter<'a, C>>);
 

@@ -98,6 +98,8 @@ impl<C: Count, I: SpIndex, P: SpIndex> Bags for SprsBags<'_, C, I, P> {
 }
 
 /// The entries of a row that are not zero, `(feature, count)`.
+///
+/// Example: [`SprsBags`](crate::SprsBags).
 #[derive(Clone, Debug)]
 pub struct SprsEntries<'a, C, I>(Zip<slice::Iter<'a, I>, slice::Iter<'a, C>>);
 

@@ -22,12 +22,16 @@ use proptest::prelude::*;
 use crate::{Bags, Count, CsrBuf};
 
 /// Rows of counts `[bag][feature]`, two thirds of them zero, the others up to the largest of the type.
+///
+/// Example: [`testing`](crate::testing).
 pub fn rows(features: usize, bags: impl Into<SizeRange>) -> impl Strategy<Value = Vec<Vec<u8>>> {
     let count = prop_oneof![2 => Just(0_u8), 1 => 1..=u8::MAX];
     vec(vec(count, features), bags)
 }
 
 /// Sparse bags over at least one and at most `features` features, as many as in [`rows`].
+///
+/// Example: [`testing`](crate::testing).
 pub fn csr<C: Count + From<u8>>(
     features: usize,
     bags: impl Into<SizeRange>,
@@ -51,11 +55,15 @@ impl<C: Count + From<u8>> Arbitrary for CsrBuf<C> {
 }
 
 /// The entries of a row that are not zero, as a bag must list them.
+///
+/// Example: [`testing`](crate::testing).
 pub fn nonzero<C: Count>(row: &[C]) -> Vec<(usize, C)> {
     row.iter().copied().enumerate().filter(|(_, count)| !count.is_zero()).collect()
 }
 
 /// The entries of all bags, as the data set lists them.
+///
+/// Example: [`testing`](crate::testing).
 pub fn listed<B: Bags + ?Sized>(bags: &B) -> Vec<Vec<(usize, B::Count)>> {
     (0..bags.len()).map(|bag| bags.entries(bag).collect()).collect()
 }

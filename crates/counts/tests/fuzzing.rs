@@ -1,5 +1,4 @@
 //! Inputs of the fuzz targets, replayed.
-#![cfg(feature = "fuzzing")]
 
 use countgrid_counts::fuzzing;
 

@@ -1,5 +1,4 @@
 //! Every view against the plain definition, a list of maps, and every way to refuse slices.
-#![cfg(feature = "alloc")]
 
 use std::collections::BTreeMap;
 

@@ -4,10 +4,12 @@ use alloc::vec::Vec;
 use core::{convert::Infallible, fmt};
 
 use crate::{
-    Fit, PartialSum, ReductionError, Table, TableBuffer, Tables, TablesExt, TablesMut, TablesMutExt,
+    Fit, PartialSum, ReductionError, Stop, Table, TableBuffer, Tables, TablesExt, TablesMut, TablesMutExt,
 };
 
 /// What ends an E-step over blocks early. `R` is what reading the blocks can fail with.
+///
+/// Example: [`ByBlocks`](crate::ByBlocks).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
@@ -20,6 +22,8 @@ pub enum BlockError<E, R = Infallible> {
     Read(R),
     /// A batch of a block that is neither that of the batch before nor the next one; statistics of another shape; no memory.
     Reduction(ReductionError),
+    /// A [`Stop`] was requested, and this block was not begun, or not finished.
+    Stopped { block: usize },
 }
 
 impl<E: fmt::Display, R: fmt::Display> fmt::Display for BlockError<E, R> {
@@ -29,6 +33,7 @@ impl<E: fmt::Display, R: fmt::Display> fmt::Display for BlockError<E, R> {
             Self::Maximization(error) => error.fmt(f),
             Self::Read(error) => error.fmt(f),
             Self::Reduction(error) => error.fmt(f),
+            Self::Stopped { block } => write!(f, "stopped before the end of block {block}"),
         }
     }
 }
@@ -43,7 +48,7 @@ where
             // `Display` shows the errors themselves
             Self::Expectation { error, .. } | Self::Maximization(error) => error.source(),
             Self::Read(error) => error.source(),
-            Self::Reduction(_) => None,
+            Self::Reduction(_) | Self::Stopped { .. } => None,
         }
     }
 }
@@ -67,12 +72,22 @@ type NodeSums<T> = TableBuffer<T, Vec<Table>, Vec<T>>;
 pub struct BlockStatistics<S: Tables> {
     sums: S,
     spare: Vec<NodeSums<S::Scalar>>,
+    stop: Stop,
 }
 
 impl<S: TablesMut> BlockStatistics<S> {
     /// Statistics, of which there are no others yet.
     pub fn new(sums: S) -> Self {
-        Self { sums, spare: Vec::new() }
+        Self { sums, spare: Vec::new(), stop: Stop::new() }
+    }
+    /// The flag that E-steps ask before every batch from now on: once it is requested, no further batch is added, and they end
+    /// with [`BlockError::Stopped`].
+    pub fn set_stop(&mut self, stop: &Stop) {
+        self.stop.clone_from(stop);
+    }
+    /// The flag that E-steps ask.
+    pub fn stop(&self) -> &Stop {
+        &self.stop
     }
     /// The sums of the collection.
     pub fn sums(&self) -> &S {
@@ -93,47 +108,12 @@ impl<S: TablesMut> BlockStatistics<S> {
 
     /// Begins an E-step, to which batches are then given one after the other.
     pub fn begin(&mut self) -> BlockExpectation<'_, S> {
-        let Self { sums, spare } = self;
-        BlockExpectation { sums, spare, waiting: Vec::new(), block: 0, free_energy: None }
+        let Self { sums, spare, stop } = self;
+        BlockExpectation { sums, spare, stop, waiting: Vec::new(), block: 0, free_energy: None }
     }
 }
 
-impl<S: Tables> Tables for BlockStatistics<S> {
-    type Scalar = S::Scalar;
-
-    fn layout(&self) -> &[Table] {
-        self.sums.layout()
-    }
-    fn buffer(&self) -> &[S::Scalar] {
-        self.sums.buffer()
-    }
-}
-
-impl<S: TablesMut> TablesMut for BlockStatistics<S> {
-    fn buffer_mut(&mut self) -> &mut [S::Scalar] {
-        self.sums.buffer_mut()
-    }
-}
-
-/// Statistics that are borrowed, as tables.
-struct Borrowed<'a, S>(&'a mut S);
-
-impl<S: Tables> Tables for Borrowed<'_, S> {
-    type Scalar = S::Scalar;
-
-    fn layout(&self) -> &[Table] {
-        self.0.layout()
-    }
-    fn buffer(&self) -> &[S::Scalar] {
-        self.0.buffer()
-    }
-}
-
-impl<S: TablesMut> TablesMut for Borrowed<'_, S> {
-    fn buffer_mut(&mut self) -> &mut [S::Scalar] {
-        self.0.buffer_mut()
-    }
-}
+crate::tables_of_field!(impl[S: Tables] for BlockStatistics<S>, sums: S);
 
 /// An E-step over blocks that is going on, for blocks that come to their reader one after the other. Begun by
 /// [`BlockStatistics::begin`].
@@ -158,6 +138,7 @@ impl<S: TablesMut> TablesMut for Borrowed<'_, S> {
 pub struct BlockExpectation<'a, S: Tables> {
     sums: &'a mut S, // of the block that goes on
     spare: &'a mut Vec<NodeSums<S::Scalar>>,
+    stop: &'a Stop,
     waiting: Vec<PartialSum<NodeSums<S::Scalar>>>, // nodes before it, in order, all of whose blocks were added up
     block: usize,                                  // the one that goes on, or comes next
     free_energy: Option<f64>,                      // of the block so far, if it has begun
@@ -171,13 +152,16 @@ impl<S: TablesMut> BlockExpectation<'_, S> {
     /// free energy.
     ///
     /// # Errors
-    /// [`BlockError::Expectation`]; [`BlockError::Reduction`] for another block, or without memory. The statistics are then no
-    /// longer to be used before they are cleared.
+    /// [`BlockError::Expectation`]; [`BlockError::Reduction`] for another block, or without memory; [`BlockError::Stopped`]. The
+    /// statistics are then no longer to be used before they are cleared.
     pub fn add<B, M, R>(&mut self, model: &M, block: usize, batch: &B) -> Result<(), BlockError<M::Error, R>>
     where
         B: ?Sized,
         M: Fit<B, Statistics = S>,
     {
+        if self.stop.is_requested() {
+            return Err(BlockError::Stopped { block });
+        }
         if let Some(free_energy) = self.free_energy
             && self.block.checked_add(1) == Some(block)
         {
@@ -230,8 +214,8 @@ fn add_waiting<'a, S: TablesMut>(
     waiting: &mut Vec<PartialSum<NodeSums<S::Scalar>>>,
     spare: &mut Vec<NodeSums<S::Scalar>>,
     last: bool,
-) -> Result<PartialSum<Borrowed<'a, S>>, ReductionError> {
-    let mut sum = PartialSum::of_block(block, Borrowed(sums), free_energy);
+) -> Result<PartialSum<&'a mut S>, ReductionError> {
+    let mut sum = PartialSum::of_block(block, sums, free_energy);
     while let Some(left) = waiting.pop() {
         if !last && left.blocks() != sum.blocks() {
             waiting.push(left);
@@ -290,8 +274,8 @@ fn copy<S: Tables>(sums: &S) -> Result<NodeSums<S::Scalar>, ReductionError> {
 /// ```
 ///
 /// # Errors
-/// [`BlockError::Expectation`], [`BlockError::Read`], [`BlockError::Reduction`]. The statistics are then no longer to be used
-/// before they are cleared.
+/// [`BlockError::Expectation`], [`BlockError::Read`], [`BlockError::Reduction`], [`BlockError::Stopped`]. The statistics are then
+/// no longer to be used before they are cleared.
 pub fn expectation_by_blocks<B, M: Fit<B>, R>(
     model: &M,
     batches: impl IntoIterator<Item = Result<(usize, B), R>>,

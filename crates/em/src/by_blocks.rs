@@ -1,9 +1,6 @@
 //! The contracts of fitting for a collection of blocks.
 
-use crate::{
-    Anneal, BlockError, BlockSource, BlockStatistics, Fit, Learn, Table, Tables, TablesMut,
-    block_source::block,
-};
+use crate::{Anneal, BlockError, BlockSource, BlockStatistics, Fit, Learn, block_source::block};
 
 /// A model that is fitted to a collection of blocks with the loops of this crate: to a slice of batches, to a slice of data in
 /// [`Chunks`](crate::Chunks), to any [`BlockSource`]. [`ParallelByBlocks`](crate::ParallelByBlocks) does so on threads.
@@ -87,19 +84,4 @@ impl<M: Anneal> Anneal for ByBlocks<M> {
     }
 }
 
-impl<M: Tables> Tables for ByBlocks<M> {
-    type Scalar = M::Scalar;
-
-    fn layout(&self) -> &[Table] {
-        self.model.layout()
-    }
-    fn buffer(&self) -> &[M::Scalar] {
-        self.model.buffer()
-    }
-}
-
-impl<M: TablesMut> TablesMut for ByBlocks<M> {
-    fn buffer_mut(&mut self) -> &mut [M::Scalar] {
-        self.model.buffer_mut()
-    }
-}
+crate::tables_of_field!(impl[M] for ByBlocks<M>, model: M);

@@ -1,6 +1,8 @@
 use countgrid_math::Real;
 
 /// One named table inside a flat buffer: `rows` rows of `columns` elements, row-major.
+///
+/// Example: [`TableBuffer`](crate::TableBuffer).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Table {
     /// The documented name, such as `pi`.
@@ -47,9 +49,28 @@ pub trait Tables {
 }
 
 /// Tables that can be written.
+///
+/// Example: [`TablesMutExt`](crate::TablesMutExt).
 pub trait TablesMut: Tables {
     /// All tables, one after the other.
     fn buffer_mut(&mut self) -> &mut [Self::Scalar];
+}
+
+impl<M: Tables + ?Sized> Tables for &mut M {
+    type Scalar = M::Scalar;
+
+    fn layout(&self) -> &[Table] {
+        (**self).layout()
+    }
+    fn buffer(&self) -> &[M::Scalar] {
+        (**self).buffer()
+    }
+}
+
+impl<M: TablesMut + ?Sized> TablesMut for &mut M {
+    fn buffer_mut(&mut self) -> &mut [M::Scalar] {
+        (**self).buffer_mut()
+    }
 }
 
 /// A model that is fitted by adding statistics over bags and updating parameters from them.
@@ -190,6 +211,8 @@ impl<X: ?Sized, M: FreeEnergy<X> + ?Sized> FreeEnergy<X> for &M {
 }
 
 /// Which entries of a table are normalised together.
+///
+/// Example: [`ExpectedCounts`](crate::ExpectedCounts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Distributions {
     /// Every row is a distribution.

@@ -3,6 +3,8 @@ use core::{convert::Infallible, fmt, ops::ControlFlow};
 use crate::{Anneal, Annealing, EmPlan, Fit, Iterations, Learn};
 
 /// What an observer receives after each iteration.
+///
+/// Example: [`EmPlan::fit`](crate::EmPlan::fit).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
@@ -36,6 +38,8 @@ impl Progress {
 }
 
 /// Why a fit ended.
+///
+/// Example: [`EmPlan::fit`](crate::EmPlan::fit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum End {
@@ -48,6 +52,8 @@ pub enum End {
 }
 
 /// How a fit ended.
+///
+/// Example: [`ByBlocks`](crate::ByBlocks).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
@@ -155,6 +161,8 @@ impl<E: core::error::Error + 'static> core::error::Error for FitError<E> {
 }
 
 /// An observer that does nothing and never stops a fit.
+///
+/// Example: [`Restarts`](crate::Restarts).
 pub fn no_observer<M: ?Sized>(_: &M, _: &Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }

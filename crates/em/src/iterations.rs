@@ -34,18 +34,32 @@ use crate::{
 pub struct Iterations {
     plan: EmPlan,
     last: Option<Progress>, // its statistics are those of the next M-step
+    updated: bool,          // the next M-step was made, and its E-step not finished
 }
 
 impl Iterations {
     /// Before the first E-step.
     pub const fn new(plan: EmPlan) -> Self {
-        Self { plan, last: None }
+        Self { plan, last: None, updated: false }
     }
 
     /// After the step that made this progress, with the model and the statistics that it left. `None` is before the
     /// first E-step.
     pub const fn resume(plan: EmPlan, last: Option<Progress>) -> Self {
-        Self { plan, last }
+        Self { plan, last, updated: false }
+    }
+
+    /// After an update whose E-step was not finished ([`Iterations::is_updated`]), with the model that it left and the progress
+    /// before it. What the statistics hold does not matter.
+    pub const fn resume_updated(plan: EmPlan, last: Option<Progress>) -> Self {
+        Self { plan, last, updated: true }
+    }
+
+    /// Whether the parameters were updated by a step whose E-step then failed or was stopped: the next step repeats the E-step
+    /// alone.
+    #[must_use]
+    pub const fn is_updated(&self) -> bool {
+        self.updated
     }
 
     /// What the last step found, if there was one.
@@ -57,14 +71,16 @@ impl Iterations {
     /// Updates of the parameters so far.
     #[must_use]
     pub fn updates(&self) -> usize {
-        self.last.map_or(0, |last| last.iteration)
+        self.last.map_or(0, |last| last.iteration.saturating_add(usize::from(self.updated)))
     }
 
     /// Updates the parameters from the statistics of the step before, if there was one, and evaluates them by an E-step.
     /// Returns the progress, and why the fit has ended if it has. The last progress and the statistics are those of the
     /// parameters that the model has; the statistics are not to be changed until the fit has ended.
     ///
-    /// A step after the end continues the fit; after an error it cannot be continued.
+    /// A step after the end continues the fit. After an error of the M-step, or an objective that is not finite, it cannot be
+    /// continued. After an error of the E-step, such as that of a batch that could not be read or a [`Stop`](crate::BlockStatistics::set_stop),
+    /// the next step repeats the E-step, to the bits that it would have had.
     ///
     /// # Errors
     /// [`FitError::Model`]; [`FitError::Objective`] if free energy or penalty is NaN or infinite. The model has then
@@ -79,7 +95,7 @@ impl Iterations {
         B: ?Sized,
         M: Fit<B>,
     {
-        self.step_at(model, batch, statistics, 1.0, 0, |_, _| {})
+        self.step_at(model, batch, statistics, 1.0, 0, |_, _, _| {})
     }
 
     /// A step of [`EmPlan::fit_annealed`]: at the inverse temperature that the schedule has for it, which the model keeps.
@@ -119,9 +135,9 @@ impl Iterations {
     {
         let iteration = self.last.map_or(0, |last| last.iteration.saturating_add(1));
         let (beta, before) = (schedule.beta(iteration), schedule.iterations());
-        self.step_at(model, batch, statistics, beta, before, |model, statistics| {
+        self.step_at(model, batch, statistics, beta, before, |model, statistics, updated| {
             model.set_inverse_temperature(beta);
-            if let Some((size, seed)) = schedule.perturbation(iteration) {
+            if let Some((size, seed)) = schedule.perturbation(iteration).filter(|_| !updated) {
                 model.perturb(statistics, size, seed);
             }
         })
@@ -136,19 +152,21 @@ impl Iterations {
         statistics: &mut M::Statistics,
         beta: f64,
         before: usize,
-        prepare: impl FnOnce(&mut M, &mut M::Statistics),
+        prepare: impl FnOnce(&mut M, &mut M::Statistics, bool),
     ) -> Result<(Progress, Option<End>), FitError<M::Error>>
     where
         B: ?Sized,
         M: Fit<B>,
     {
-        if self.last.is_some() {
+        if self.last.is_some() && !self.updated {
             model.maximization(statistics).map_err(FitError::Model)?;
         }
         let iteration = self.last.map_or(0, |last| last.iteration.saturating_add(1));
-        prepare(model, statistics);
+        prepare(model, statistics, self.updated);
+        self.updated = true;
         statistics.clear();
         let free_energy = model.expectation(batch, statistics).map_err(FitError::Model)?;
+        self.updated = false;
         let objective = objective(iteration, free_energy, model.penalty())?;
         // The objectives of different temperatures cannot be compared.
         let change = self.last.filter(|last| last.beta == 1.0).map(|last| objective - last.objective);

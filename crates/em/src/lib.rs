@@ -47,7 +47,8 @@
 //!
 //! With the feature `alloc`, statistics of blocks of bags ([`BLOCK_BAGS`]) are added up in one fixed binary tree:
 //! [`expectation_by_blocks`] and [`BlockExpectation`] for blocks that are read one after the other, [`ByBlocks`] for the
-//! loops above, [`Reduction`], [`PartialSum`] and [`merge_parts`] where some were computed elsewhere. The sums of a
+//! loops above, [`Reduction`], [`PartialSum`] and [`merge_parts`] where some were computed elsewhere. A [`Stop`] ends them before
+//! the next block. The sums of a
 //! collection then do not depend on where each block was computed.
 //!
 //! [`ParallelByBlocks`] computes blocks on threads, in all of the loops and for any model: one that is fitted to a slice, as above, is
@@ -103,6 +104,8 @@ mod restarts;
 #[cfg(feature = "serde")]
 mod serialised;
 mod stepwise;
+#[cfg(feature = "alloc")]
+mod stop;
 mod tables;
 #[cfg(feature = "nalgebra")]
 mod tables_nalgebra;
@@ -125,6 +128,7 @@ pub use crate::{
     by_blocks::ByBlocks,
     parallel_by_blocks::{ParallelByBlocks, ParallelStatistics},
     reduction::{BLOCK_BAGS, PartialSum, Reduction, ReductionError, merge_parts},
+    stop::Stop,
 };
 pub use crate::{
     buffer::TableBuffer,

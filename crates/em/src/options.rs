@@ -187,6 +187,8 @@ impl Annealing {
 }
 
 /// Which setting was refused, and why.
+///
+/// Example: [`Annealing`](crate::Annealing).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OptionError {

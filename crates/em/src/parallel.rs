@@ -33,6 +33,8 @@ pub trait Split: Sized + Send {
 ///
 /// A table that is too short gives rows that are: of no elements in the end, so that a table which a model does not have
 /// may be an empty slice.
+///
+/// Example: [`SharedRows`].
 #[derive(Debug)]
 pub struct Rows<'a, T> {
     /// The rows, one after the other.

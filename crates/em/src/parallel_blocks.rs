@@ -6,7 +6,7 @@ use std::{
     vec::Vec,
 };
 
-use crate::{BlockError, BlockSource, Fit, ReductionError, TablesMutExt, block_source::block};
+use crate::{BlockError, BlockSource, Fit, ReductionError, Stop, TablesMutExt, block_source::block};
 
 /// The E-step of blocks in memory, one on each thread, for models whose own E-step runs on one: the bits of
 /// [`expectation_by_blocks`](crate::expectation_by_blocks) with any number of threads. Adds to the statistics and returns the
@@ -32,6 +32,25 @@ where
     M::Error: Send,
     A: FnMut() -> Result<M::Statistics, M::Error> + Send,
 {
+    expectation_until_stopped(model, data, statistics, spare, allocate, &Stop::new())
+}
+
+/// The same, which asks `stop` before every block.
+pub(crate) fn expectation_until_stopped<D, M, A>(
+    model: &M,
+    data: &D,
+    statistics: &mut M::Statistics,
+    spare: &mut Vec<M::Statistics>,
+    allocate: A,
+    stop: &Stop,
+) -> Result<f64, BlockError<M::Error>>
+where
+    D: BlockSource + Sync + ?Sized,
+    M: Fit<D::Block> + Sync,
+    M::Statistics: Send,
+    M::Error: Send,
+    A: FnMut() -> Result<M::Statistics, M::Error> + Send,
+{
     let blocks = data.block_count();
     if blocks == 0 {
         return Ok(0.0);
@@ -48,7 +67,7 @@ where
         }
     };
     let release = |statistics| pool.lock().unwrap_or_else(PoisonError::into_inner).0.push(statistics);
-    sum_node(model, data, 0..blocks, statistics, &empty, &release)
+    sum_node(model, data, 0..blocks, statistics, stop, &empty, &release)
 }
 
 /// Adds the statistics of a node to `sums`, its left child's first.
@@ -57,6 +76,7 @@ fn sum_node<D, M>(
     data: &D,
     blocks: Range<usize>, // at least one
     sums: &mut M::Statistics,
+    stop: &Stop,
     empty: &(impl Fn(usize) -> Result<M::Statistics, BlockError<M::Error>> + Sync),
     release: &(impl Fn(M::Statistics) + Sync),
 ) -> Result<f64, BlockError<M::Error>>
@@ -67,6 +87,9 @@ where
     M::Error: Send,
 {
     let (first, count) = (blocks.start, blocks.len());
+    if stop.is_requested() {
+        return Err(BlockError::Stopped { block: first });
+    }
     if count <= 1 {
         return model
             .expectation(block(data, first)?, sums)
@@ -74,10 +97,10 @@ where
     }
     let middle = first + count.next_power_of_two() / 2; // below the end
     let (left, right) = rayon::join(
-        || sum_node(model, data, first..middle, sums, empty, release),
+        || sum_node(model, data, first..middle, sums, stop, empty, release),
         || {
             let mut sums = empty(middle)?;
-            let free_energy = sum_node(model, data, middle..blocks.end, &mut sums, empty, release)?;
+            let free_energy = sum_node(model, data, middle..blocks.end, &mut sums, stop, empty, release)?;
             Ok::<_, BlockError<M::Error>>((sums, free_energy))
         },
     );

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::{
-    Anneal, BlockError, BlockSource, BlockStatistics, ByBlocks, Fit, Learn, Table, Tables, TablesMut,
+    Anneal, BlockError, BlockSource, BlockStatistics, ByBlocks, Fit, Learn, Stop, Tables, TablesMut,
 };
 
 /// A model that is fitted to a collection of blocks as with [`ByBlocks`], on the threads of the pool that the caller is in.
@@ -92,24 +92,13 @@ impl<S: TablesMut> ParallelStatistics<S> {
     pub fn into_sums(self) -> S {
         self.blocks.into_sums()
     }
-}
-
-impl<S: Tables> Tables for ParallelStatistics<S> {
-    type Scalar = S::Scalar;
-
-    fn layout(&self) -> &[Table] {
-        self.blocks.layout()
-    }
-    fn buffer(&self) -> &[S::Scalar] {
-        self.blocks.buffer()
+    /// The flag that E-steps ask before every block: [`BlockStatistics::set_stop`].
+    pub fn set_stop(&mut self, stop: &Stop) {
+        self.blocks.set_stop(stop);
     }
 }
 
-impl<S: TablesMut> TablesMut for ParallelStatistics<S> {
-    fn buffer_mut(&mut self) -> &mut [S::Scalar] {
-        self.blocks.buffer_mut()
-    }
-}
+crate::tables_of_field!(impl[S: Tables] for ParallelStatistics<S>, blocks: BlockStatistics<S>);
 
 impl<M: Learn> Learn for ParallelByBlocks<M> {
     type Statistics = ParallelStatistics<M::Statistics>;
@@ -141,12 +130,14 @@ where
             let mut kept = spare.pop().unwrap_or_else(|| blocks.sums().clone());
             crate::TablesMutExt::clear(&mut kept);
             let original = &mut kept; // exclusive: of one thread at a time
-            let outcome = crate::expectation_of_blocks_in_parallel(
+            let stop = blocks.stop().clone();
+            let outcome = crate::parallel_blocks::expectation_until_stopped(
                 self.model(),
                 data,
                 blocks.sums_mut(),
                 spare,
                 move || Ok(original.clone()),
+                &stop,
             );
             spare.push(kept);
             return outcome;
@@ -164,19 +155,4 @@ impl<M: Anneal> Anneal for ParallelByBlocks<M> {
     }
 }
 
-impl<M: Tables> Tables for ParallelByBlocks<M> {
-    type Scalar = M::Scalar;
-
-    fn layout(&self) -> &[Table] {
-        self.inner.layout()
-    }
-    fn buffer(&self) -> &[M::Scalar] {
-        self.inner.buffer()
-    }
-}
-
-impl<M: TablesMut> TablesMut for ParallelByBlocks<M> {
-    fn buffer_mut(&mut self) -> &mut [M::Scalar] {
-        self.inner.buffer_mut()
-    }
-}
+crate::tables_of_field!(impl[M] for ParallelByBlocks<M>, inner: ByBlocks<M>);

@@ -12,6 +12,8 @@ use crate::{TablesError, TablesExt, TablesMut, TablesMutExt};
 pub const BLOCK_BAGS: usize = 1 << 14;
 
 /// Why statistics of blocks cannot be added up.
+///
+/// Example: [`PartialSum`](crate::PartialSum).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

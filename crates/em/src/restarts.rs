@@ -1,6 +1,8 @@
 use crate::{End, FitError, OptionError, Outcome, TablesMut};
 
 /// One run of several.
+///
+/// Example: [`Restarts`](crate::Restarts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
@@ -12,6 +14,8 @@ pub struct Restart {
 }
 
 /// The best run.
+///
+/// Example: [`Restarts::run`](crate::Restarts::run).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Best {

@@ -12,6 +12,8 @@ use crate::{
 const MAX_DELAY: f64 = (1_u64 << 53) as f64;
 
 /// How far one mini-batch moves the running statistics.
+///
+/// Example: [`StepwiseOptions`](crate::StepwiseOptions).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum StepSize {
@@ -204,6 +206,8 @@ impl StepwisePlan {
 
 /// The state of a stepwise fit between two mini-batches, apart from model and statistics: plain data to save and to continue
 /// from ([`StepwiseFit::resume`]).
+///
+/// Example: [`Stepwise`](crate::Stepwise).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct StepwiseState {

@@ -42,7 +42,55 @@ pub const fn elements(layout: &[Table]) -> Option<usize> {
     Some(sum)
 }
 
+/// [`Tables`] and [`TablesMut`] of a type whose tables are those of one of its fields: a model with options or scratch beside
+/// it. After `for` come the type, the field and the field's type.
+///
+/// ```
+/// use countgrid_em::{Table, TableBuffer, TablesExt, tables_of_field};
+///
+/// struct Smoothed<M> {
+///     model: M,
+///     pseudocount: f32,
+/// }
+/// tables_of_field!(impl[M] for Smoothed<M>, model: M);
+///
+/// let model = TableBuffer::new([Table::new("rate", 1, 2)], [0.5_f32, 2.0])?;
+/// let smoothed = Smoothed { model, pseudocount: 0.1 };
+/// assert_eq!(smoothed.table("rate"), Some([0.5, 2.0].as_slice()));
+/// # let _ = smoothed.pseudocount;
+/// # Ok::<(), countgrid_em::TablesError>(())
+/// ```
+#[macro_export]
+macro_rules! tables_of_field {
+    (impl[$($generics:tt)*] for $Type:ty, $field:tt: $Field:ty) => {
+        impl<$($generics)*> $crate::Tables for $Type
+        where
+            $Field: $crate::Tables,
+        {
+            type Scalar = <$Field as $crate::Tables>::Scalar;
+
+            fn layout(&self) -> &[$crate::Table] {
+                $crate::Tables::layout(&self.$field)
+            }
+            fn buffer(&self) -> &[Self::Scalar] {
+                $crate::Tables::buffer(&self.$field)
+            }
+        }
+
+        impl<$($generics)*> $crate::TablesMut for $Type
+        where
+            $Field: $crate::TablesMut,
+        {
+            fn buffer_mut(&mut self) -> &mut [Self::Scalar] {
+                $crate::TablesMut::buffer_mut(&mut self.$field)
+            }
+        }
+    };
+}
+
 /// Why two sets of tables, or a layout and a buffer, do not match.
+///
+/// Example: [`perturb_tables`](crate::perturb_tables).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

@@ -39,6 +39,8 @@ pub trait TablesNalgebra: Tables {
 impl<M: Tables + ?Sized> TablesNalgebra for M {}
 
 /// Tables as matrices of nalgebra that can be written; for every implementor of [`TablesMut`].
+///
+/// Example: [`TablesNalgebra`](crate::TablesNalgebra).
 pub trait TablesNalgebraMut: TablesMut {
     /// One table, to be written; `None` if there is none of this name.
     fn matrix_mut(&mut self, name: &str) -> Option<TableViewMut<'_, Self::Scalar>> {

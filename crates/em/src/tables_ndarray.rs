@@ -33,6 +33,8 @@ pub trait TablesNdarray: Tables {
 impl<M: Tables + ?Sized> TablesNdarray for M {}
 
 /// Tables as arrays of ndarray that can be written; for every implementor of [`TablesMut`].
+///
+/// Example: [`TablesNdarray`](crate::TablesNdarray).
 pub trait TablesNdarrayMut: TablesMut {
     /// One table, to be written; `None` if there is none of this name.
     fn array_mut(&mut self, name: &str) -> Option<ArrayViewMut2<'_, Self::Scalar>> {

@@ -48,6 +48,8 @@ use countgrid_math::{Real, exp};
 use crate::{Distributions, ExpectedCounts, Fit, FreeEnergy, Tables, TablesError, TablesExt, TablesMutExt};
 
 /// What a model breaks.
+///
+/// Example: [`testing`](crate::testing).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
@@ -110,6 +112,8 @@ impl fmt::Display for Contract {
 impl core::error::Error for Contract {}
 
 /// Why a check did not pass.
+///
+/// Example: [`testing`](crate::testing).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Broken<E> {
     /// The model returned an error.
@@ -155,24 +159,30 @@ impl Tolerance {
     pub const EXACT: Self = Self { absolute: 0.0, relative: 0.0 };
 
     /// No more than this, whatever the numbers are.
+    #[must_use]
     pub const fn absolute(absolute: f64) -> Self {
         Self { absolute, relative: 0.0 }
     }
     /// A share of the larger number; two numbers of which one is 0 have to be equal.
+    #[must_use]
     pub const fn relative(relative: f64) -> Self {
         Self { absolute: 0.0, relative }
     }
     /// The share of the larger number, plus as much: for sums that may be 0 of terms that are about 1.
+    #[must_use]
     pub const fn mixed(share: f64) -> Self {
         Self { absolute: share, relative: share }
     }
     /// Whether two numbers are near enough; not so of a NaN.
+    #[must_use]
     pub fn allows(&self, a: f64, b: f64) -> bool {
         (a - b).abs() <= self.absolute + self.relative * a.abs().max(b.abs())
     }
 }
 
 /// The buffer holds what the layout says, and names are unique.
+///
+/// Example: [`testing`](crate::testing).
 ///
 /// # Errors
 /// [`Contract::Layout`], [`Contract::Name`].
@@ -192,6 +202,8 @@ pub fn check_tables<M: Tables + ?Sized>(tables: &M) -> Result<(), Contract> {
 /// Statistics and free energy of all data are the sums over parts.
 ///
 /// The statistics are cleared, and hold those of the parts in the end.
+///
+/// Example: [`testing`](crate::testing).
 ///
 /// # Errors
 /// [`Contract::FreeEnergyOfParts`], [`Contract::StatisticsOfParts`]; [`Broken::Model`].
@@ -223,6 +235,8 @@ pub fn check_additivity<'a, B: ?Sized + 'a, M: Fit<B>>(
 
 /// Free energy plus penalty never rises over some iterations; returns it before the first and after each.
 ///
+/// Example: [`testing`](crate::testing).
+///
 /// # Errors
 /// [`Contract::Rises`]; [`Broken::Model`].
 pub fn check_objective_falls<B: ?Sized, M: Fit<B>>(
@@ -249,6 +263,27 @@ pub fn check_objective_falls<B: ?Sized, M: Fit<B>>(
 }
 
 /// The terms of a datum sum to its free energy, whatever terms and scratch held before; returns the free energy.
+///
+/// ```
+/// # use countgrid_em::FreeEnergy;
+/// # struct Poisson(f64);
+/// # impl FreeEnergy<f64> for Poisson {
+/// #     type Scalar = f64;
+/// #     type Error = core::convert::Infallible;
+/// #     fn term_count(&self, _: &f64) -> usize { 2 }
+/// #     fn scratch_len(&self, _: &f64) -> usize { 0 }
+/// #     fn free_energy_terms(&self, x: &f64, terms: &mut [f64], _: &mut [f64]) -> Result<f64, Self::Error> {
+/// #         terms.copy_from_slice(&[self.0, -x * self.0.ln()]);
+/// #         Ok(self.0 - x * self.0.ln())
+/// #     }
+/// # }
+/// use countgrid_em::testing::{Tolerance, check_terms_sum};
+///
+/// // A Poisson distribution, whose terms are its rate and what the count contributes.
+/// let free_energy = check_terms_sum(&Poisson(2.0), &3.0, Tolerance::relative(1e-15))?;
+/// assert_eq!(free_energy, 2.0 - 3.0 * 2.0_f64.ln());
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`Contract::Terms`], [`Contract::Scratch`]; [`Broken::Model`].
@@ -285,6 +320,33 @@ pub fn check_terms_sum<X: ?Sized, M: FreeEnergy<X>>(
 /// normalised again, so the derivative is `n_i - θ_i Σ_j n_j`; an entry of no distribution is moved by `±h`. Entries of zero
 /// are left out. A central difference is off by `h²/6` third derivatives and by the roundings of two log-likelihoods over
 /// `2h`: the tolerance has to leave room for both.
+///
+/// Of a die, whose faces are drawn with the probabilities in its table:
+///
+/// ```
+/// # use countgrid_em::{Distributions, ExpectedCounts, Table, TableBuffer, Tables};
+/// # struct Die(TableBuffer<f64, [Table; 1], [f64; 3]>);
+/// # impl Tables for Die {
+/// #     type Scalar = f64;
+/// #     fn layout(&self) -> &[Table] { self.0.layout() }
+/// #     fn buffer(&self) -> &[f64] { self.0.buffer() }
+/// # }
+/// # impl ExpectedCounts<usize> for Die {
+/// #     type Error = core::convert::Infallible;
+/// #     const DISTRIBUTIONS: &'static [Distributions] = &[Distributions::Rows];
+/// #     fn counts_scratch_len(&self, _: &usize) -> usize { 0 }
+/// #     fn expected_counts(&self, &face: &usize, counts: &mut [f64], _: &mut [f64]) -> Result<f64, Self::Error> {
+/// #         counts.fill(0.0);
+/// #         counts[face] = 1.0;
+/// #         Ok(self.buffer()[face].ln())
+/// #     }
+/// # }
+/// use countgrid_em::testing::{Tolerance, check_expected_counts_gradient};
+///
+/// let die = Die(TableBuffer::new([Table::new("faces", 1, 3)], [0.25, 0.25, 0.5])?);
+/// check_expected_counts_gradient(&die, |table| table[2].ln(), &2, 1e-5, Tolerance::relative(1e-8))?;
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`Contract::Gradient`], [`Contract::LogLikelihood`], [`Contract::Distributions`], [`Contract::Layout`]; [`Broken::Model`].

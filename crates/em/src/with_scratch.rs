@@ -1,9 +1,7 @@
-use crate::{Table, Tables, TablesMut};
-
 /// Statistics with scratch beside them: what an E-step or an M-step needs room for, but nobody adds up.
 ///
-/// As [`Tables`] it is the sums alone: clearing, scaling and merging leave the scratch as it is, and a copy that is written down
-/// has none. Both fields are public, so that a step borrows one beside the other.
+/// As [`Tables`](crate::Tables) it is the sums alone: clearing, scaling and merging leave the scratch as it is, and a copy that
+/// is written down has none. Both fields are public, so that a step borrows one beside the other.
 ///
 /// ```
 /// use core::convert::Infallible;
@@ -66,19 +64,4 @@ impl<S, W> WithScratch<S, W> {
     }
 }
 
-impl<S: Tables, W> Tables for WithScratch<S, W> {
-    type Scalar = S::Scalar;
-
-    fn layout(&self) -> &[Table] {
-        self.sums.layout()
-    }
-    fn buffer(&self) -> &[S::Scalar] {
-        self.sums.buffer()
-    }
-}
-
-impl<S: TablesMut, W> TablesMut for WithScratch<S, W> {
-    fn buffer_mut(&mut self) -> &mut [S::Scalar] {
-        self.sums.buffer_mut()
-    }
-}
+crate::tables_of_field!(impl[S, W] for WithScratch<S, W>, sums: S);

@@ -1,8 +1,6 @@
 //! Components that annealing merges: told of, and moved apart by perturbation.
 
-#[allow(dead_code, reason = "the other test files use the rest")]
-#[path = "models/gaussian.rs"]
-mod gaussian;
+use crate::gaussian;
 
 use countgrid_em::{
     Annealing, Distributions, EmOptions, EmPlan, End, Fit, Iterations, Learn, OptionError, Outcome, Restarts,

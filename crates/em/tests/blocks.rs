@@ -1,15 +1,20 @@
 //! Statistics of blocks have one sum, wherever each block was computed.
-#![cfg(feature = "alloc")]
 
-mod models;
+use crate::models;
 
-use core::convert::Infallible;
+use core::{
+    convert::Infallible,
+    sync::atomic::{AtomicUsize, Ordering::SeqCst},
+};
 
 use countgrid_counts::{Bags, Dense};
 use countgrid_em::{
-    BlockError, BlockStatistics, ByBlocks, EmOptions, Fit, PartialSum, Reduction, ReductionError, Table,
-    TableBuffer, Tables, TablesMut, TablesMutExt, expectation_by_blocks, merge_parts, no_observer,
+    BlockError, BlockStatistics, ByBlocks, EmOptions, Fit, FitError, Iterations, Learn, PartialSum,
+    Reduction, ReductionError, Stop, Table, TableBuffer, Tables, TablesMut, TablesMutExt,
+    expectation_by_blocks, merge_parts, no_observer,
 };
+#[cfg(feature = "rayon")]
+use countgrid_em::{ParallelByBlocks, ParallelStatistics};
 use models::{Mixture, MixtureSums};
 use proptest::prelude::*;
 
@@ -254,4 +259,114 @@ fn fits_and_errors() {
     assert!(matches!(found, Err(BlockError::Expectation { block: 1, .. })));
     let nothing: [Result<(usize, Dense<'_, u8>), &str>; 0] = [];
     assert_eq!(expectation_by_blocks(&model, nothing, &mut statistics), Ok(0.0));
+}
+
+/// A mixture whose E-step requests a stop in its batch number `last`, from 0, and counts its batches.
+struct Stopping {
+    mixture: Mixture<f64, Vec<f64>>,
+    stop: Stop,
+    last: usize,
+    batches: AtomicUsize,
+}
+
+impl Fit<Dense<'_, u8>> for Stopping {
+    fn expectation(
+        &self,
+        bags: &Dense<'_, u8>,
+        statistics: &mut MixtureStatistics,
+    ) -> Result<f64, Self::Error> {
+        if self.batches.fetch_add(1, SeqCst) == self.last {
+            self.stop.request();
+        }
+        self.mixture.expectation(bags, statistics)
+    }
+}
+impl Learn for Stopping {
+    type Statistics = MixtureStatistics;
+    type Error = <Mixture<f64, Vec<f64>> as Learn>::Error;
+    fn maximization(&mut self, statistics: &mut MixtureStatistics) -> Result<(), Self::Error> {
+        self.mixture.maximization(statistics)
+    }
+}
+
+fn stopping(last: usize) -> Stopping {
+    Stopping { mixture: mixture(), stop: Stop::new(), last, batches: AtomicUsize::new(0) }
+}
+
+#[test]
+fn no_block_is_begun_after_a_stop() {
+    let counts = counts(90);
+    let blocks = blocks(&counts, 10);
+    for last in 0..9 {
+        let model = stopping(last);
+        let mut statistics = BlockStatistics::new(empty());
+        statistics.set_stop(&model.stop);
+        let wrapped = ByBlocks::new(model);
+        let found = wrapped.expectation(&blocks[..], &mut statistics);
+        // After the last block there is nothing to be left out.
+        match last {
+            8 => assert!(found.is_ok()),
+            _ => assert!(matches!(found, Err(BlockError::Stopped { block }) if block == last + 1)),
+        }
+        assert_eq!(wrapped.model().batches.load(SeqCst), last + 1);
+    }
+}
+
+/// Each thread finishes the block that it has begun.
+#[cfg(feature = "rayon")]
+#[test]
+fn threads_begin_no_block_after_a_stop() {
+    let counts = counts(640);
+    let blocks = blocks(&counts, 10);
+    for threads in [2, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let model = stopping(5);
+            let mut statistics = ParallelStatistics::new(empty());
+            statistics.set_stop(&model.stop);
+            let wrapped = ParallelByBlocks::new(model);
+            let found = wrapped.expectation(&blocks[..], &mut statistics);
+            assert!(matches!(found, Err(BlockError::Stopped { .. })), "{found:?}");
+            let begun = wrapped.model().batches.load(SeqCst);
+            assert!((6..6 + threads).contains(&begun), "{begun} blocks");
+        });
+    }
+}
+
+#[test]
+fn a_step_that_was_stopped_is_repeated_to_the_same_bits() {
+    let counts = counts(90);
+    let blocks = blocks(&counts, 10);
+    let plan = EmOptions { iterations: 4, tolerance: 0.0 }.check().unwrap();
+    let fit = |stop_at: usize, resumed: bool| {
+        let mut model = ByBlocks::new(stopping(stop_at));
+        let mut statistics = BlockStatistics::new(empty());
+        statistics.set_stop(&model.model().stop);
+        let (mut iterations, mut trace, mut stops) = (Iterations::new(plan), Vec::new(), 0);
+        while iterations.last().is_none_or(|last| last.iteration < 4) {
+            match iterations.step(&mut model, &blocks[..], &mut statistics) {
+                Ok((progress, _)) => trace.push(progress.objective.to_bits()),
+                Err(FitError::Model(BlockError::Stopped { .. })) => {
+                    stops += 1;
+                    assert!(iterations.is_updated());
+                    assert_eq!(iterations.updates(), trace.len());
+                    model.model_mut().stop = Stop::new();
+                    statistics = BlockStatistics::new(empty()); // what they hold does not matter
+                    if resumed {
+                        iterations = Iterations::resume_updated(plan, iterations.last());
+                    }
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert_eq!(stops, usize::from(stop_at < 45));
+        let buffer = model.model().mixture.buffer().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        (trace, buffer)
+    };
+    let whole = fit(usize::MAX, false);
+    for stop_at in [0, 4, 9, 13, 31] {
+        for resumed in [false, true] {
+            assert!(fit(stop_at, resumed) == whole, "stopped in batch {stop_at}, resumed: {resumed}");
+        }
+    }
 }

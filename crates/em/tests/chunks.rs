@@ -1,9 +1,6 @@
 //! A model of slices, written for one batch: in mini-batches, in chunks, on threads.
-#![cfg(feature = "alloc")]
 
-#[allow(dead_code, reason = "the other test files use the rest")]
-#[path = "models/gaussian.rs"]
-mod gaussian;
+use crate::gaussian;
 
 use core::num::NonZeroUsize;
 

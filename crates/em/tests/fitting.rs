@@ -1,6 +1,6 @@
 //! The loop, annealing and restarts, with the two small models.
 
-mod models;
+use crate::models;
 
 use core::ops::ControlFlow;
 

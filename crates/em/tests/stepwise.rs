@@ -1,6 +1,6 @@
 //! Stepwise fits: what they share with the batch fit, and that they converge.
 
-mod models;
+use crate::models;
 
 use core::ops::ControlFlow;
 

@@ -3,8 +3,9 @@
 use countgrid_io::{ModelFile, TableData};
 
 use crate::{
-    EstimatorError, FittedGrid, FittedHarmonium, FittedHmm, FittedLda, FittedTopographic, ModelInfo,
-    model_file::kind_of,
+    EstimatorError, FittedGrid, FittedHarmonium, FittedHmm, FittedLda, FittedTopographic, ModelFileError,
+    ModelInfo,
+    model_file::{GRID, kind_of, type_of},
 };
 
 /// A model of any kind.
@@ -42,23 +43,31 @@ impl AnyModel {
     /// # Errors
     /// [`EstimatorError::Model`] for a file of an unknown kind, or one that is not valid for its kind.
     pub fn from_file(file: ModelFile) -> Result<Self, EstimatorError> {
-        let is_double = |table: &str| matches!(file.table(table).map(|it| &it.data), Some(TableData::F64(_)));
+        let is_double = |name: &'static str| match file.table(name).map(|table| &table.data) {
+            Some(TableData::F64(_)) => Ok(true),
+            Some(TableData::F32(_)) => Ok(false),
+            Some(other) => {
+                let (name, expected, found) = (name.to_owned(), "F32 or F64", type_of(other));
+                Err(ModelFileError::TableType { name, expected, found })
+            }
+            None => Err(ModelFileError::NoTable { name }),
+        };
         Ok(match kind_of(&file)? {
             kind if kind == FittedLda::KIND => Self::Lda(Box::new(FittedLda::from_file(file)?)),
             kind if kind == FittedHmm::KIND => Self::Hmm(Box::new(FittedHmm::from_file(file)?)),
-            kind if kind == FittedTopographic::<f32>::KIND => match is_double("weights") {
+            kind if kind == FittedTopographic::<f32>::KIND => match is_double("weights")? {
                 true => Self::TopographicF64(Box::new(FittedTopographic::from_file(file)?)),
                 false => Self::TopographicF32(Box::new(FittedTopographic::from_file(file)?)),
             },
-            kind if kind == FittedHarmonium::<f32>::KIND => match is_double("w") {
+            kind if kind == FittedHarmonium::<f32>::KIND => match is_double("w")? {
                 true => Self::HarmoniumF64(Box::new(FittedHarmonium::from_file(file)?)),
                 false => Self::HarmoniumF32(Box::new(FittedHarmonium::from_file(file)?)),
             },
-            // The error names the kind, which is none of these.
-            _ => match is_double("pi") {
+            kind if kind == GRID => match is_double("pi")? {
                 true => Self::GridF64(Box::new(FittedGrid::from_file(file)?)),
                 false => Self::GridF32(Box::new(FittedGrid::from_file(file)?)),
             },
+            found => return Err(ModelFileError::Kind { expected: GRID, found: found.to_owned() }.into()),
         })
     }
 
@@ -72,6 +81,7 @@ impl AnyModel {
     }
 
     /// The file of the model, as it was read.
+    #[must_use]
     pub fn to_file(&self) -> ModelFile {
         match self {
             Self::GridF32(model) => model.to_file(),
@@ -86,6 +96,7 @@ impl AnyModel {
     }
 
     /// What the text `kind` of its file is.
+    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::GridF32(_) | Self::GridF64(_) => FittedGrid::<f32>::KIND,
@@ -97,6 +108,7 @@ impl AnyModel {
     }
 
     /// Title, vocabulary, and how it was fitted.
+    #[must_use]
     pub fn info(&self) -> &ModelInfo {
         match self {
             Self::GridF32(model) => &model.info,

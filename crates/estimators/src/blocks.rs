@@ -15,6 +15,8 @@ use countgrid_math::Real;
 use crate::{DataDigest, EstimatorError, MiniBatchPass, Stored, estimator::Step};
 
 /// An error of a model that names the bag, or the sequence, at fault by its place in a batch.
+///
+/// Example: [the crate's](crate).
 pub trait BagError: Into<EstimatorError> {
     /// The same error, of a batch that begins with bag `first`.
     fn after(self, first: usize) -> Self;
@@ -56,6 +58,8 @@ impl BagError for HmmError {
 /// and is added to those before, in memory and in a file alike; none has bags of two leaves. Hence the same bits wherever the
 /// blocks are, whatever a model does within a batch, and whoever adds up which leaves. The bags of a mini-batch are numbered
 /// from 0.
+///
+/// Example: [`GridTraining`](crate::GridTraining).
 #[derive(Clone, Debug)]
 pub struct BlockLearner<L> {
     /// The learner of one batch.
@@ -117,6 +121,7 @@ fn named<E: BagError>(error: BlockError<E>, first: usize) -> EstimatorError {
         BlockError::Expectation { error, .. } => error.after(first).into(),
         BlockError::Maximization(error) => error.into(),
         BlockError::Reduction(error) => error.into(),
+        BlockError::Stopped { .. } => EstimatorError::Stopped,
         _ => EstimatorError::Failed,
     }
 }
@@ -164,6 +169,8 @@ where
 }
 
 /// A pass over [`Blocks`] in mini-batches.
+///
+/// Example: [`GridTraining`](crate::GridTraining).
 #[derive(Debug)]
 pub struct BlockPass<C>(MiniBatchCursor<C>);
 

@@ -73,6 +73,7 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
             None => None,
             Some(at) => {
                 let index = record.get("state.best.restart")?;
+                training.unevaluated = record.has("state.best.unevaluated");
                 let end = from_text(&ENDS, &record, "state.best.end")?;
                 training.best = Some(training.learner(&mut record, "best", last_stage)?.0);
                 let restart = Restart { index, seed: restart_seed(seed, index) };
@@ -122,11 +123,19 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
             is @ ("stepwise" | "iterations") => {
                 let stepwise = is == "stepwise";
                 let (learner, mut statistics) = self.learner(record, "learner", stage)?;
-                record.fill("statistics", &mut statistics)?;
+                // Of an evaluation that was cut off they are not kept.
+                let updated = record.has("state.run.updated");
+                if !updated {
+                    record.fill("statistics", &mut statistics)?;
+                }
                 let updates = record.get("state.run.updates")?;
                 let phase = match (stepwise, &at.initial_phase) {
                     (false, _) => {
-                        Fit::Iterations(Iterations::resume(at.em, record.progress("state.run.at")?))
+                        let last = record.progress("state.run.at")?;
+                        Fit::Iterations(match updated {
+                            true => Iterations::resume_updated(at.em, last),
+                            false => Iterations::resume(at.em, last),
+                        })
                     }
                     (true, InitialPhase::Stepwise { plan, size, .. }) => {
                         let state = StepwiseState {
@@ -160,7 +169,10 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
         let (restart, stage): (usize, usize) =
             (record.get("state.last.restart")?, record.get("state.last.stage")?);
         let iteration: usize = record.get("state.last.iteration")?;
-        let free_energy: f64 = record.get("state.last.free_energy")?;
+        let free_energy = match record.has("state.last.free_energy") {
+            true => Some(record.get::<f64>("state.last.free_energy")?),
+            false => None, // of a model that was not evaluated
+        };
         let extents = schedule.stages.get(stage).map(|stage| stage.extents.clone());
         Ok(Progress {
             restart,
@@ -173,8 +185,8 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
             beta: record.get("state.last.beta")?,
             done: schedule.updates_before(restart, stage).saturating_add(iteration),
             planned: schedule.updates(),
-            free_energy: Some(free_energy),
-            bound_per_token: Some(-free_energy / self.plan.tokens()),
+            free_energy,
+            bound_per_token: free_energy.map(|free_energy| -free_energy / self.plan.tokens()),
             share_done: schedule.share_done(restart, stage, iteration),
             last: record.get("state.last.last")?,
         })
@@ -198,6 +210,9 @@ pub(crate) fn write<E: Estimator, D: Borrow<E::Data>>(
         let Outcome { iterations, beta, free_energy, objective, end, .. } = outcome;
         record.set_progress("state.best", &EmProgress::new(iterations, beta, free_energy, objective, None));
         record.set("state.best.restart", restart.index);
+        if training.unevaluated {
+            record.set("state.best.unevaluated", true);
+        }
         record.set("state.best.end", text_of(&ENDS, end));
         record.insert_tables("best", plan.parameters(learner));
     }
@@ -207,7 +222,9 @@ pub(crate) fn write<E: Estimator, D: Borrow<E::Data>>(
         record.set("state.last.iteration", last.iteration);
         record.set("state.last.phase", text_of(&PHASES, last.phase));
         record.set_number("state.last.beta", last.beta);
-        record.set_number("state.last.free_energy", last.free_energy.unwrap_or(0.0));
+        if let Some(free_energy) = last.free_energy {
+            record.set_number("state.last.free_energy", free_energy);
+        }
         record.set("state.last.last", last.last);
     }
     let Some(run) = &training.run else { return Ok(record.into_file()) };
@@ -222,7 +239,12 @@ pub(crate) fn write<E: Estimator, D: Borrow<E::Data>>(
         }
         State::At(fitting) => {
             record.insert_tables("learner", plan.parameters(&fitting.learner));
-            record.insert_tables("statistics", &fitting.statistics);
+            match &fitting.phase {
+                Fit::Iterations(iterations) if iterations.is_updated() => {
+                    record.set("state.run.updated", true);
+                }
+                _ => record.insert_tables("statistics", &fitting.statistics),
+            }
             record.set("state.run.updates", fitting.updates);
             match &fitting.phase {
                 Fit::Iterations(iterations) => {

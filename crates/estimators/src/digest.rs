@@ -27,6 +27,7 @@ pub struct DataDigest {
 
 impl DataDigest {
     /// That of no data yet, over so many features.
+    #[must_use]
     pub fn new(features: usize) -> Self {
         Self { data: 0, features: features as u64, hash: 0 }
     }

@@ -8,7 +8,7 @@ use countgrid_grid::GridError;
 use countgrid_gtm::GtmError;
 use countgrid_harmonium::HarmoniumError;
 use countgrid_hmm::HmmError;
-use countgrid_io::ModelError;
+use countgrid_io::{ModelError, ModelProblem};
 use countgrid_lda::LdaError;
 use countgrid_torus::ShapeError;
 
@@ -58,6 +58,8 @@ pub enum EstimatorError {
     Page(countgrid_map::PageError),
     /// A model file could not be read or written.
     File(ModelError),
+    /// A model that cannot be a file.
+    ModelBytes(ModelProblem),
     /// A file that was read holds no such model.
     Model(ModelFileError),
     /// A checkpoint is that of another training.
@@ -88,10 +90,16 @@ pub enum EstimatorError {
     NoFeatures { kind: FeatureKind },
     /// Features that a model does not have for a datum, with the reason.
     Gradient { problem: String },
+    /// A share of a label at a cell that is not from 0 to 1; without a label the sum of all, which is not 1.
+    LabelShare { label: Option<usize>, cell: usize, share: f64 },
+    /// A label that is there twice.
+    DuplicateLabel { name: String },
     /// No document to fit to.
     NoDocuments,
     /// A training that has failed before.
     Failed,
+    /// A [`countgrid_em::Stop`] was requested: the work that was under way is left out, and what was done before is as it was.
+    Stopped,
 }
 
 impl fmt::Display for EstimatorError {
@@ -112,6 +120,7 @@ impl fmt::Display for EstimatorError {
             #[cfg(feature = "pages")]
             Self::Page(error) => error.fmt(f),
             Self::File(error) => error.fmt(f),
+            Self::ModelBytes(error) => error.fmt(f),
             Self::Model(error) => error.fmt(f),
             Self::Checkpoint(error) => error.fmt(f),
             Self::Tokens { tokens } => write!(
@@ -167,8 +176,16 @@ impl fmt::Display for EstimatorError {
             ),
             Self::NoFeatures { kind } => write!(f, "the model has no features {kind:?}"),
             Self::Gradient { problem } => f.write_str(problem),
+            Self::LabelShare { label: Some(label), cell, share } => {
+                write!(f, "the share of label {label} at cell {cell} is {share:e}, and should be from 0 to 1")
+            }
+            Self::LabelShare { label: None, cell, share } => {
+                write!(f, "the shares of the labels at cell {cell} sum to {share:e}, and should to 1")
+            }
+            Self::DuplicateLabel { name } => write!(f, "the label `{name}` is there twice"),
             Self::NoDocuments => f.write_str("there is no document to learn from"),
             Self::Failed => f.write_str("the training has failed before"),
+            Self::Stopped => f.write_str("stopped before the end, as was requested"),
         }
     }
 }
@@ -210,7 +227,7 @@ macro_rules! from {
 from! {
     Corpus(CorpusError) Option(OptionError) Grid(GridError) Lda(LdaError) Hmm(HmmError) Gtm(GtmError)
     Harmonium(HarmoniumError) Topographic(TopographicOptionError) HarmoniumOption(HarmoniumOptionError)
-    Features(FeatureError) Classify(ClassifyError) File(ModelError)
+    Features(FeatureError) Classify(ClassifyError) File(ModelError) ModelBytes(ModelProblem)
     Model(ModelFileError) Checkpoint(CheckpointError)
 }
 

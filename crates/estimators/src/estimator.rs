@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use countgrid_em::{Annealing, End, Fit, FitError, Iterations, Learn, StepwiseFit, Tables, TablesMut};
+use countgrid_em::{Annealing, End, Fit, FitError, Iterations, Learn, StepwiseFit, Stop, Tables, TablesMut};
 use countgrid_io::ModelFile;
 use rand_chacha::ChaCha8Rng;
 
@@ -11,6 +11,8 @@ use crate::{DataDigest, EstimatorError, FitSummary, Progress, Schedule, Stored};
 /// A training in progress, one step per call, so that a terminal, a page or a notebook can show the progress and stop it.
 ///
 /// [`crate::Training`] is that of every model that is fitted by expectation maximisation.
+///
+/// Example: [`HmmOptions`](crate::HmmOptions).
 pub trait Train: Sized {
     /// What comes out.
     type Fitted;
@@ -21,13 +23,21 @@ pub trait Train: Sized {
     /// # Errors
     /// Counts too large for the floating-point type, an objective that is not finite, no memory; data that can no longer
     /// be read. The training has then failed, and every further step is an error ([`EstimatorError::Failed`]).
+    ///
+    /// [`EstimatorError::Stopped`] if the flag of [`Train::set_stop`] is set: the training is then as it was before the step, but
+    /// for an update whose evaluation was cut off. It can be written to a checkpoint, stopped and finished, and once it has
+    /// another flag it goes on to the bits that it would have had.
     fn step(&mut self) -> Result<Progress, EstimatorError>;
+
+    /// The flag that steps ask before every block of data, or mini-batch, from now on.
+    fn set_stop(&mut self, stop: &Stop);
 
     /// Whether the last step was the last.
     fn is_done(&self) -> bool;
 
     /// Ends the training with the model as it is. Stages that are left only refine it, so that it has the size that was
-    /// wanted; for that there may still be a step to make.
+    /// wanted; for that there may still be a step to make. It evaluates the model, unless the flag of [`Train::set_stop`] is set:
+    /// then nothing reads the data again, and where the free energy of the model is not known, its summary has none.
     fn stop(&mut self);
 
     /// The fitted model. A training that is not done is stopped.
@@ -64,6 +74,8 @@ pub type Step = Result<(countgrid_em::Progress, Option<End>), FitError<Estimator
 /// from it.
 ///
 /// [`crate::Training`] does the rest.
+///
+/// Example: [the crate's](crate).
 pub trait Estimator {
     /// The name of the model in checkpoints.
     const KIND: &'static str;
@@ -123,6 +135,14 @@ pub trait Estimator {
     /// The parameters of a learner.
     fn parameters<'a>(&self, learner: &'a Self::Learner) -> &'a Self::Parameters;
 
+    /// Sets the flag that an E-step with these statistics asks before every block: [`BlockStatistics::set_stop`], or a wrapper's. By
+    /// default none, so that a training stops between iterations only.
+    ///
+    /// [`BlockStatistics::set_stop`]: countgrid_em::BlockStatistics::set_stop
+    fn set_stop(&self, statistics: &mut Self::Statistics, stop: &Stop) {
+        let _ = (statistics, stop);
+    }
+
     /// One iteration over all data, annealed ([`Iterations::step_annealed`]) where there is a schedule; models that cannot be
     /// annealed have none.
     ///
@@ -148,6 +168,8 @@ pub trait Estimator {
 }
 
 /// A pass over data in mini-batches, whose order follows from a seed.
+///
+/// Example: [the crate's](crate).
 pub trait MiniBatchPass<D: ?Sized, L: Learn<Error = EstimatorError>> {
     /// A pass in mini-batches of about `size`, after its first `done`.
     ///
@@ -171,6 +193,8 @@ pub trait MiniBatchPass<D: ?Sized, L: Learn<Error = EstimatorError>> {
 }
 
 /// For a model that is not fitted in mini-batches.
+///
+/// Example: [`HarmoniumTraining`](crate::HarmoniumTraining).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMiniBatches;
 

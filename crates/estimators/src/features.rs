@@ -37,6 +37,7 @@ impl FeatureRows {
     }
 
     /// One row; empty if there is none.
+    #[must_use]
     pub fn row(&self, row: usize) -> &[f64] {
         self.values.chunks_exact(self.columns.max(1)).nth(row).unwrap_or_default()
     }
@@ -64,6 +65,8 @@ impl FeatureRows {
 }
 
 /// Which features a classifier takes from a model.
+///
+/// Example: [`FeatureValues`](crate::FeatureValues).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FeatureKind {
@@ -84,6 +87,8 @@ pub enum FeatureKind {
 }
 
 /// Features that are gradients in the logarithms of parameters.
+///
+/// Example: [`FeatureValues`](crate::FeatureValues).
 #[derive(Clone, Copy, Debug)]
 pub enum Gradients<'a, M> {
     /// Of the log-likelihood.

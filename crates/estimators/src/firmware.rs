@@ -9,6 +9,8 @@ use countgrid_math::Real;
 use crate::{AXES, EstimatorError, FittedGrid, blocks::zeros};
 
 /// How logarithms are kept.
+///
+/// Example: [`FittedGrid::from_grid`](crate::FittedGrid::from_grid).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TableKind {
     /// As numbers of single precision.
@@ -21,6 +23,8 @@ pub enum TableKind {
 }
 
 /// A grid exported for a microcontroller.
+///
+/// Example: [`FittedGrid::from_grid`](crate::FittedGrid::from_grid).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Firmware {
     /// A Rust module with the tables as constants.

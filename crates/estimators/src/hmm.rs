@@ -1,7 +1,7 @@
 //! Hidden Markov models of sequences of symbols.
 
 use countgrid_counts::{Sequence, SequencesBuf};
-use countgrid_em::{BlockStatistics, EmOptions, Fit, FreeEnergy, Learn, Tables};
+use countgrid_em::{BlockStatistics, EmOptions, Fit, FreeEnergy, Learn, Stop, Tables};
 use countgrid_hmm::{Grouping, Hmm, HmmError, Learner, Posterior, Shape, Statistics, Terms};
 use countgrid_io::ModelFile;
 use countgrid_math::AlignedVec;
@@ -111,6 +111,8 @@ pub type HmmTraining<D> = crate::Training<HmmPlan, D>;
 
 /// A hidden Markov model that is being fitted to sequences, [`countgrid_em::BLOCK_BAGS`] of them in each leaf of the tree in which
 /// statistics are added up.
+///
+/// Example: [`HmmOptions`](crate::HmmOptions).
 #[derive(Clone, Debug)]
 pub struct HmmLearner(Learner<HmmParameters>);
 
@@ -209,6 +211,10 @@ impl Estimator for HmmPlan {
         learner.0.model()
     }
 
+    fn set_stop(&self, statistics: &mut HmmStatistics, stop: &Stop) {
+        statistics.set_stop(stop);
+    }
+
     fn finish(&self, learner: HmmLearner, summary: FitSummary) -> Result<FittedHmm, EstimatorError> {
         let HmmOptions { states, tolerance, seed, restarts, pseudocount, .. } = self.options;
         let fit = json!({
@@ -234,6 +240,8 @@ fn hmm_from(shape: Shape, tables: &[f64]) -> Result<HmmParameters, EstimatorErro
 }
 
 /// A fitted hidden Markov model.
+///
+/// Example: [`HmmOptions`](crate::HmmOptions).
 #[derive(Clone, Debug)]
 pub struct FittedHmm {
     /// Title, symbols as the vocabulary, and how it was fitted.
@@ -257,11 +265,13 @@ impl FittedHmm {
     }
 
     /// The parameters: `start` `[state]`, `trans` `[from][to]` and `emit` `[symbol][state]`.
+    #[must_use]
     pub fn hmm(&self) -> &HmmParameters {
         &self.hmm
     }
 
     /// How the training ended; `None` if the model was loaded.
+    #[must_use]
     pub fn summary(&self) -> Option<&FitSummary> {
         self.summary.as_ref()
     }
@@ -335,6 +345,7 @@ impl FittedHmm {
 
     /// The tables `start` `[state]`, `trans` `[state, state]` and `emit` `[symbol, state]`, with the texts of
     /// [`ModelInfo::write`].
+    #[must_use]
     pub fn to_file(&self) -> ModelFile {
         let ((start, trans, emit), shape) = (self.hmm.tables(), self.hmm.shape());
         let states = shape.states();
@@ -356,14 +367,12 @@ impl FittedHmm {
     /// [`EstimatorError::Model`].
     pub fn from_file(file: ModelFile) -> Result<Self, EstimatorError> {
         let mut tables = TableReader::new(file, Self::KIND)?;
-        let mut all = tables.take::<f64>("start")?.1;
-        all.extend(tables.take::<f64>("trans")?.1);
-        let (shape, emit) = tables.take::<f64>("emit")?;
-        let &[symbols, states] = shape.as_slice() else {
-            return Err(ModelFileError::Table { expected: "its table `emit` is not [symbol, state]" }.into());
-        };
-        all.extend(emit);
+        let [symbols, states] = tables.matrix("emit")?;
+        let mut all = tables.take::<f64>("start", &[states])?;
+        all.extend(tables.take::<f64>("trans", &[states, states])?);
+        all.extend(tables.take::<f64>("emit", &[symbols, states])?);
         let info = tables.info(symbols)?;
+        tables.finish(&[])?;
         let numbers = |problem: String| ModelFileError::Numbers { problem };
         let shape = Shape::new(states, symbols).map_err(|error| numbers(error.to_string()))?;
         let hmm = hmm_from(shape, &all).map_err(|error| numbers(error.to_string()))?;

@@ -70,16 +70,19 @@ impl GridLayout {
     }
 
     /// Cells along each axis.
+    #[must_use]
     pub fn extents(&self) -> &[usize] {
         &self.extents
     }
 
     /// Cells of a window along each axis.
+    #[must_use]
     pub fn window(&self) -> &[usize] {
         &self.window
     }
 
     /// Cells of the grid.
+    #[must_use]
     pub fn cells(&self) -> u128 {
         self.extents.iter().fold(1, |cells: u128, &extent| cells.saturating_mul(extent as u128))
     }
@@ -93,6 +96,7 @@ impl GridLayout {
     }
 
     /// A cell's coordinates on the axes that the layout has.
+    #[must_use]
     pub fn coordinates(&self, torus: &Torus<AXES>, cell: usize) -> Vec<usize> {
         torus.coords_of(cell).into_iter().skip(AXES - self.extents.len()).collect()
     }

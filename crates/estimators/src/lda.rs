@@ -8,7 +8,7 @@ use std::{
 
 use countgrid_corpus::{Blocks, Storable};
 use countgrid_counts::{Bags, CsrBuf, SparseEntries};
-use countgrid_em::{BlockStatistics, EmOptions, Tables};
+use countgrid_em::{BlockStatistics, EmOptions, Stop, Tables};
 use countgrid_io::ModelFile;
 use countgrid_lda::{
     Concentration, Grouping, Inference, Lda, LdaError, Learner, Options, Shape, Statistics, Terms,
@@ -192,6 +192,10 @@ impl<C: Stored> Estimator for LdaPlan<C> {
         learner.learner.lda()
     }
 
+    fn set_stop(&self, statistics: &mut LdaStatistics, stop: &Stop) {
+        statistics.set_stop(stop);
+    }
+
     fn finish(&self, learner: LdaLearner, summary: FitSummary) -> Result<FittedLda, EstimatorError> {
         let LdaOptions { seed, restarts, smoothing, tolerance, topics, .. } = self.options;
         let fit = json!({
@@ -272,6 +276,8 @@ fn lda_from(shape: Shape, tables: &[f64]) -> Result<LdaParameters, LdaError> {
 }
 
 /// Fitted topics.
+///
+/// Example: [`LdaOptions`](crate::LdaOptions).
 #[derive(Clone, Debug)]
 pub struct FittedLda {
     /// Title, vocabulary, and how they were fitted.
@@ -295,11 +301,13 @@ impl FittedLda {
     }
 
     /// The parameters: `beta` `[feature][topic]` and `alpha` `[topic]`.
+    #[must_use]
     pub fn lda(&self) -> &LdaParameters {
         &self.lda
     }
 
     /// How the training ended; `None` if the topics were loaded.
+    #[must_use]
     pub fn summary(&self) -> Option<&FitSummary> {
         self.summary.as_ref()
     }
@@ -368,6 +376,7 @@ impl FittedLda {
     }
 
     /// The most probable words of a topic, of equals the first; no words if there is no such topic.
+    #[must_use]
     pub fn top_words(&self, topic: usize, count: usize) -> Vec<TopWord> {
         let topics = self.lda.shape().topics();
         let column = self.lda.beta().chunks_exact(topics).map(|row| row.get(topic));
@@ -376,6 +385,7 @@ impl FittedLda {
     }
 
     /// The tables `beta` `[feature, topic]` and `alpha` `[topic]`, with the texts of [`ModelInfo::write`].
+    #[must_use]
     pub fn to_file(&self) -> ModelFile {
         let ((beta, alpha), shape) = (self.lda.tables(), self.lda.shape());
         let mut file = ModelFile {
@@ -395,12 +405,11 @@ impl FittedLda {
     /// [`EstimatorError::Model`].
     pub fn from_file(file: ModelFile) -> Result<Self, EstimatorError> {
         let mut tables = TableReader::new(file, Self::KIND)?;
-        let (shape, mut all) = tables.take::<f64>("beta")?;
-        let &[features, topics] = shape.as_slice() else {
-            return Err(ModelFileError::Table { expected: "its table `beta` is not [word, topic]" }.into());
-        };
-        all.extend(tables.take::<f64>("alpha")?.1);
+        let [features, topics] = tables.matrix("beta")?;
+        let mut all = tables.take::<f64>("beta", &[features, topics])?;
+        all.extend(tables.take::<f64>("alpha", &[topics])?);
         let info = tables.info(features)?;
+        tables.finish(&[])?;
         let numbers = |error: LdaError| ModelFileError::Numbers { problem: error.to_string() };
         let shape = Shape::new(topics, features).map_err(numbers)?;
         Ok(Self { info, lda: lda_from(shape, &all).map_err(numbers)?, summary: None })

@@ -58,6 +58,9 @@ mod error;
 mod estimator;
 mod features;
 mod firmware;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod grid;
 mod harmonium;
 mod hmm;

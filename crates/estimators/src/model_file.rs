@@ -1,6 +1,6 @@
 //! What model files of every kind have in common.
 
-use std::fmt;
+use std::{collections::HashMap, fmt};
 
 use countgrid_corpus::{Corpus, Scaling, Storable, WordOptions};
 use countgrid_io::{ModelFile, NamedTable, TableData};
@@ -9,6 +9,8 @@ use countgrid_text::{StopWords, TextOptions};
 use serde_json::{Value, json};
 
 /// A scalar that a model file can hold.
+///
+/// Example: [`AnyModel`](crate::AnyModel).
 pub trait Stored: Real + Storable {
     /// Its name in model files and options.
     const NAME: &'static str;
@@ -39,6 +41,8 @@ impl Stored for f64 {
 }
 
 /// Why a file that was read holds no model of the expected kind.
+///
+/// Example: [`ModelInfo`](crate::ModelInfo).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
@@ -55,6 +59,16 @@ pub enum ModelFileError {
     NoTable { name: &'static str },
     /// A table, or several, of another type or shape.
     Table { expected: &'static str },
+    /// A table with elements of another type.
+    TableType { name: String, expected: &'static str, found: &'static str },
+    /// A table of another shape.
+    TableShape { name: String, expected: Vec<usize>, found: Vec<usize> },
+    /// A table that no model of the kind has.
+    UnknownTable { name: String },
+    /// A text that no model of the kind has.
+    UnknownText { name: String },
+    /// A word that is in the vocabulary twice, at two places.
+    Word { word: String, places: [usize; 2] },
     /// Fewer or more words than the tables are for.
     Vocabulary { words: usize, features: usize },
     /// Tables whose numbers are not valid parameters, with the reason.
@@ -70,13 +84,35 @@ impl fmt::Display for ModelFileError {
             Self::Text { name, expected } => write!(f, "its text `{name}` {expected}"),
             Self::NoTable { name } => write!(f, "it has no table `{name}`"),
             Self::Table { expected } => f.write_str(expected),
-            Self::Vocabulary { words, features } => write!(f, "it has {words} words and `pi` for {features}"),
+            Self::TableType { name, expected, found } => {
+                write!(f, "its table `{}` is {found}, and should be {expected}", shown(name))
+            }
+            Self::TableShape { name, expected, found } => {
+                write!(f, "its table `{}` has the shape {found:?}, and should have {expected:?}", shown(name))
+            }
+            Self::UnknownTable { name } => {
+                write!(f, "it has a table `{}`, which no such model has", shown(name))
+            }
+            Self::UnknownText { name } => {
+                write!(f, "it has a text `{}`, which no such model has", shown(name))
+            }
+            Self::Word { word, places: [one, two] } => {
+                write!(f, "its text `vocabulary` has the word `{}` twice, {one} and {two}", shown(word))
+            }
+            Self::Vocabulary { words, features } => {
+                write!(f, "it has {words} words in its `vocabulary` and tables for {features}")
+            }
             Self::Numbers { problem } => f.write_str(problem),
         }
     }
 }
 
 impl std::error::Error for ModelFileError {}
+
+/// As much of a name as fits into a message.
+fn shown(name: &str) -> String {
+    name.chars().take(60).flat_map(char::escape_debug).collect()
+}
 
 /// What a model of any kind is apart from its numbers and their shapes.
 ///
@@ -150,25 +186,37 @@ impl ModelInfo {
         }
     }
 
-    /// Reads what [`ModelInfo::write`] has written. Only the vocabulary is required: without `title`, `text`, `numbers`
-    /// or `fit` they are those of [`ModelInfo::for_vocabulary`].
+    /// Reads what [`ModelInfo::write`] has written: if there is a text `version`, all of it is required. Of a file without,
+    /// which another program wrote, only the vocabulary is: without `title`, `text`, `numbers` or `fit` they are those of
+    /// [`ModelInfo::for_vocabulary`].
     ///
     /// # Errors
-    /// No vocabulary; a text that cannot be parsed.
+    /// A text that is missing or cannot be parsed; a word that is in the vocabulary twice.
     pub fn read(file: &ModelFile) -> Result<Self, ModelFileError> {
         let wrong = |name, expected| ModelFileError::Text { name, expected };
         let texts = &file.metadata;
+        let missing = ["title", "text", "numbers", "fit"].into_iter().find(|&name| !texts.contains_key(name));
+        if let Some(name) = missing.filter(|_| texts.contains_key("version")) {
+            return Err(ModelFileError::NoText { name });
+        }
         if !texts.contains_key("vocabulary") {
             return Err(ModelFileError::NoText { name: "vocabulary" });
         }
         let vocabulary =
             file.strings("vocabulary").ok_or(wrong("vocabulary", "is not a JSON array of words"))?;
+        let mut places = HashMap::new();
+        for (place, word) in vocabulary.iter().enumerate() {
+            if let Some(first) = places.insert(word.as_str(), place) {
+                return Err(ModelFileError::Word { word: word.clone(), places: [first, place] });
+            }
+        }
         let mut info = Self::for_vocabulary(vocabulary);
         if let Some(title) = texts.get("title") {
             info.title.clone_from(title);
         }
         if texts.contains_key("text") {
-            info.text = text_from_json(&json_of(file, "text")?).ok_or(wrong("text", "lacks text options"))?;
+            info.text = text_from_json(&json_of(file, "text")?)
+                .ok_or(wrong("text", "is not that of valid text options"))?;
         }
         if texts.contains_key("numbers") {
             let scaling = numbers_from_json(&json_of(file, "numbers")?);
@@ -205,7 +253,20 @@ pub(crate) fn named_table<T: Stored>(name: &str, shape: Vec<usize>, elements: &[
     NamedTable { name: name.to_owned(), shape, data: T::into_data(elements.to_vec()) }
 }
 
-/// Takes the tables of a file of one kind out.
+/// The texts of every model; `format` is what other programs say of themselves.
+const TEXTS: [&str; 8] = ["kind", "version", "title", "text", "numbers", "fit", "vocabulary", "format"];
+
+/// The name of an element type in files.
+pub(crate) fn type_of(data: &TableData) -> &'static str {
+    match data {
+        TableData::F32(_) => "F32",
+        TableData::F64(_) => "F64",
+        TableData::U32(_) => "U32",
+    }
+}
+
+/// Takes the tables of a file of one kind out: the one place where names, types and shapes of tables, and names of texts,
+/// are checked.
 #[derive(Debug)]
 pub(crate) struct TableReader(ModelFile);
 
@@ -218,24 +279,90 @@ impl TableReader {
         Ok(Self(file))
     }
 
-    /// The shape and the elements of a table.
+    /// The file, without the tables that were taken.
+    pub(crate) fn file(&self) -> &ModelFile {
+        &self.0
+    }
+
+    /// The shape of a table.
+    pub(crate) fn shape(&self, name: &'static str) -> Result<&[usize], ModelFileError> {
+        Ok(&self.0.table(name).ok_or(ModelFileError::NoTable { name })?.shape)
+    }
+
+    /// The two extents of a table.
+    pub(crate) fn matrix(&self, name: &'static str) -> Result<[usize; 2], ModelFileError> {
+        let found = self.shape(name)?;
+        found.try_into().map_err(|_| ModelFileError::Numbers {
+            problem: format!("its table `{name}` has {} axes, and should have 2", found.len()),
+        })
+    }
+
+    /// The elements of a table of this shape.
     pub(crate) fn take<T: Stored>(
         &mut self,
         name: &'static str,
-    ) -> Result<(Vec<usize>, Vec<T>), ModelFileError> {
+        shape: &[usize],
+    ) -> Result<Vec<T>, ModelFileError> {
+        let data = self.take_data(name, shape)?;
+        let (name, found) = (name.to_owned(), type_of(&data));
+        let expected = type_of(&T::into_data(Vec::new()));
+        T::from_data(data).ok_or(ModelFileError::TableType { name, expected, found })
+    }
+
+    /// The elements of a table of this shape, of whichever type.
+    pub(crate) fn take_data(
+        &mut self,
+        name: &'static str,
+        expected: &[usize],
+    ) -> Result<TableData, ModelFileError> {
         let tables = &mut self.0.tables;
         let place = tables.iter().position(|table| table.name == name);
-        let NamedTable { shape, data, .. } =
+        let NamedTable { shape: found, data, .. } =
             tables.swap_remove(place.ok_or(ModelFileError::NoTable { name })?);
-        let wrong = ModelFileError::Table { expected: "its tables are of another type" };
-        Ok((shape, T::from_data(data).ok_or(wrong)?))
+        let elements = found.iter().try_fold(1usize, |product, &extent| product.checked_mul(extent));
+        if found != expected || elements != Some(data.len()) {
+            let (name, expected) = (name.to_owned(), expected.to_vec());
+            return Err(ModelFileError::TableShape { name, expected, found });
+        }
+        Ok(data)
+    }
+
+    /// Once all tables were taken: that there is nothing else, and no text but these and those of every model.
+    pub(crate) fn finish(self, texts: &[&str]) -> Result<(), ModelFileError> {
+        if let Some(table) = self.0.tables.into_iter().next() {
+            return Err(ModelFileError::UnknownTable { name: table.name });
+        }
+        let known = |key: &&String| TEXTS.contains(&key.as_str()) || texts.contains(&key.as_str());
+        match self.0.metadata.keys().find(|key| !known(key)) {
+            Some(name) => Err(ModelFileError::UnknownText { name: name.clone() }),
+            None => Ok(()),
+        }
     }
 
     /// What the file is apart from its tables, for so many features.
-    pub(crate) fn info(self, features: usize) -> Result<ModelInfo, ModelFileError> {
+    pub(crate) fn info(&self, features: usize) -> Result<ModelInfo, ModelFileError> {
         let info = ModelInfo::read(&self.0)?;
         info.check(features)?;
         Ok(info)
+    }
+}
+
+/// That all elements of a table are in a range in which what is computed from them is finite.
+pub(crate) fn check_range<T: Real>(
+    table: &str,
+    elements: &[T],
+    range: std::ops::RangeInclusive<f64>,
+) -> Result<(), ModelFileError> {
+    let outside = elements.iter().map(|x| Real::to_f64(*x)).enumerate().find(|(_, x)| !range.contains(x));
+    match outside {
+        Some((index, x)) => Err(ModelFileError::Numbers {
+            problem: format!(
+                "its table `{table}` holds {x:e}, its element {index}, and should be from {:e} to {:e}",
+                range.start(),
+                range.end()
+            ),
+        }),
+        None => Ok(()),
     }
 }
 
@@ -255,7 +382,13 @@ fn numbers_to_json(scaling: &Scaling) -> Value {
     json!({ "scale": scaling.scale.to_string(), "tokens": scaling.tokens })
 }
 
+/// Whether an object has no other fields.
+fn has_only(value: &Value, fields: &[&str]) -> Option<()> {
+    value.as_object()?.keys().all(|key| fields.contains(&key.as_str())).then_some(())
+}
+
 fn numbers_from_json(value: &Value) -> Option<Scaling> {
+    has_only(value, &["scale", "tokens"])?;
     let tokens = match value.get("tokens")? {
         Value::Null => None,
         tokens => Some(tokens.as_f64().filter(|&tokens| tokens > 0.0 && tokens.is_finite())?),
@@ -264,6 +397,7 @@ fn numbers_from_json(value: &Value) -> Option<Scaling> {
 }
 
 fn text_from_json(value: &Value) -> Option<TextOptions> {
+    has_only(value, &["stop_words", "stem", "ngrams", "min_letters", "max_letters"])?;
     let stop_words = match value.get("stop_words")? {
         Value::Array(words) => {
             let words = words.iter().map(|word| word.as_str().map(str::to_owned));
@@ -279,7 +413,9 @@ fn text_from_json(value: &Value) -> Option<TextOptions> {
         stem: value.get("stem")?.as_bool()?,
         // Files written before n-grams were supported have no such field.
         ngrams: match value.get("ngrams") {
-            Some(letters) if !letters.is_null() => Some(usize::try_from(letters.as_u64()?).ok()?),
+            Some(letters) if !letters.is_null() => {
+                Some(usize::try_from(letters.as_u64()?).ok().filter(|&n| n > 0)?)
+            }
             _ => None,
         },
         min_letters: letters("min_letters")?,

@@ -11,6 +11,8 @@ use crate::{EstimatorError, FittedGrid, Stored, format_sides};
 const WINDOWS: usize = 8;
 
 /// A page, and how many documents it is of.
+///
+/// Example: [the crate's](crate).
 #[derive(Clone, Debug)]
 pub struct GridPage {
     /// The page.
@@ -21,7 +23,8 @@ pub struct GridPage {
 
 impl<T: Stored> FittedGrid<T> {
     /// The page of a grid of one or two axes, or one of each layer, with the documents of the corpus that it was fitted to.
-    /// Heading and facts are those of [`FittedGrid::info`].
+    /// Heading and facts are those of [`FittedGrid::info`]; the last fact is the checksum of the model's file
+    /// ([`countgrid_io::ModelFile::checksum`]), by which page and model are told to be of one run.
     ///
     /// # Errors
     /// [`EstimatorError::Page`] for a grid that cannot be shown on a page; those of [`FittedGrid::for_each_posterior`].
@@ -61,7 +64,9 @@ impl<T: Stored> FittedGrid<T> {
             seed: whole("seed"),
         };
         let documents: Vec<_> = (0..layers).map(|layer| map.documents(layer).len()).collect();
-        let pages = map.pages(&self.info.title, &pi, &corpus.vocabulary, &corpus.labels.names, &facts)?;
+        let mut pages = map.pages(&self.info.title, &pi, &corpus.vocabulary, &corpus.labels.names, &facts)?;
+        let model = ("Model".to_owned(), self.to_file().checksum()?);
+        pages.iter_mut().for_each(|page| page.facts.push(model.clone()));
         Ok(pages.into_iter().zip(documents).map(|(page, documents)| GridPage { page, documents }).collect())
     }
 }

@@ -3,6 +3,8 @@
 use countgrid_em::{Best, End};
 
 /// What the iterations of a stage are.
+///
+/// Example: [`TraceRecord::fields`](crate::TraceRecord::fields).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
@@ -20,6 +22,8 @@ pub enum Phase {
 }
 
 /// Where a training is after a step.
+///
+/// Example: [`TraceRecord`](crate::TraceRecord).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
@@ -55,16 +59,18 @@ pub struct Progress {
 }
 
 /// How a training ended.
+///
+/// Example: [the crate's](crate).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct FitSummary {
     /// Updates of the last stage, of the restart that was kept.
     pub iterations: usize,
-    /// Free energy of all data in nats.
-    pub free_energy: f64,
-    /// Bound on the log evidence of all data per token, in nats.
-    pub bound_per_token: f64,
+    /// Free energy of all data in nats; `None` of a training that was stopped before the model was evaluated.
+    pub free_energy: Option<f64>,
+    /// Bound on the log evidence of all data per token, in nats; `None` where there is no free energy.
+    pub bound_per_token: Option<f64>,
     /// Why it ended.
     pub end: End,
     /// Which restart was kept, from 0.
@@ -73,17 +79,25 @@ pub struct FitSummary {
 
 impl FitSummary {
     /// The summary of the best run on data of so many tokens.
+    #[must_use]
     pub fn new(best: &Best, tokens: f64) -> Self {
         Self {
             iterations: best.outcome.iterations,
-            free_energy: best.outcome.free_energy,
-            bound_per_token: -best.outcome.free_energy / tokens,
+            free_energy: Some(best.outcome.free_energy),
+            bound_per_token: Some(-best.outcome.free_energy / tokens),
             end: best.outcome.end,
             restart: best.restart.index,
         }
     }
 
+    /// The same of a model that was not evaluated.
+    #[must_use]
+    pub fn unevaluated(self) -> Self {
+        Self { free_energy: None, bound_per_token: None, ..self }
+    }
+
     /// Why it ended, in a few words: `converged`, `iterations used up`, `stopped`.
+    #[must_use]
     pub fn end_reason(&self) -> &'static str {
         end_reason(self.end)
     }
@@ -95,6 +109,7 @@ impl FitSummary {
 /// use countgrid_em::End;
 /// assert_eq!(countgrid_estimators::end_reason(End::Limit), "iterations used up");
 /// ```
+#[must_use]
 pub fn end_reason(end: End) -> &'static str {
     match end {
         End::Converged => "converged",

@@ -11,6 +11,8 @@ use crate::{DataDigest, Stored};
 pub const CHECKPOINT_KIND: &str = "checkpoint of a training";
 
 /// Why a training cannot be resumed from a file.
+///
+/// Example: [the crate's](crate).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

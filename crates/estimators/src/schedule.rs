@@ -3,6 +3,8 @@
 use countgrid_em::{Annealing, EmPlan, StepwisePlan};
 
 /// How a stage begins, before its iterations over all data.
+///
+/// Example: [`Schedule`](crate::Schedule).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum InitialPhase {
     /// With these iterations at once.
@@ -88,6 +90,7 @@ pub struct Schedule {
 
 impl Schedule {
     /// Updates of all restarts, at most.
+    #[must_use]
     pub fn updates(&self) -> usize {
         self.updates_before(self.restarts, 0)
     }

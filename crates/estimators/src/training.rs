@@ -2,7 +2,9 @@
 
 use std::{borrow::Borrow, fmt};
 
-use countgrid_em::{Best, End, Iterations, Outcome, Progress as EmProgress, Restart, Restarts, StepwiseFit};
+use countgrid_em::{
+    Best, End, FitError, Iterations, Outcome, Progress as EmProgress, Restart, Restarts, StepwiseFit, Stop,
+};
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},
@@ -21,6 +23,8 @@ pub struct Training<E: Estimator, D> {
     pub(crate) restarts: Restarts,
     pub(crate) run: Option<Run<E>>, // from one random start
     pub(crate) best: Option<E::Learner>,
+    pub(crate) unevaluated: bool, // the best is of a run that was stopped, and its outcome not that of its parameters
+    pub(crate) stop: Stop,
     pub(crate) stopping: bool,
     pub(crate) done: bool,
     pub(crate) failed: bool,
@@ -88,6 +92,8 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
             restarts,
             run: None,
             best: None,
+            unevaluated: false,
+            stop: Stop::new(),
             stopping: false,
             done: false,
             failed: false,
@@ -132,6 +138,9 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
 
     /// One step, or to the end with as few as there can be if the training is to stop.
     pub(crate) fn advance(&mut self) -> Result<(), EstimatorError> {
+        if self.stop.is_requested() && !self.stopping {
+            return Err(EstimatorError::Stopped);
+        }
         let Some(mut run) = self.run.take().or_else(|| self.next_run()) else {
             self.done = true;
             return Ok(());
@@ -143,6 +152,10 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
             }
         }
         run = self.begin_stage(run)?;
+        if self.stopping && self.stop.is_requested() {
+            self.end_unevaluated(run);
+            return Ok(());
+        }
         let (stopping, data) = (self.stopping, self.data.borrow());
         let State::At(fitting) = &mut run.state else { return Err(EstimatorError::Failed) };
         let Some(stage) = self.plan.schedule().stages.get(run.stage) else {
@@ -154,6 +167,8 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
         let (learner, statistics) = (&mut fitting.learner, &mut fitting.statistics);
         let (at, end, phase) = match &mut fitting.phase {
             Fit::Stepwise { fit, pass } => {
+                // The running average of the statistics could not be taken back.
+                self.plan.set_stop(statistics, &Stop::new());
                 let (InitialPhase::Stepwise { size, .. }, present) = (stage.initial_phase, pass.take())
                 else {
                     return Err(EstimatorError::Failed);
@@ -182,7 +197,13 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
                     InitialPhase::Annealed(annealing) if !stopping => Some(annealing),
                     _ => None,
                 };
-                let (at, end) = self.plan.iterate(iterations, annealing, data, learner, statistics)?;
+                self.plan.set_stop(statistics, &self.stop);
+                let step = self.plan.iterate(iterations, annealing, data, learner, statistics);
+                if let Err(FitError::Model(EstimatorError::Stopped)) = step {
+                    self.run = Some(run);
+                    return Err(EstimatorError::Stopped);
+                }
+                let (at, end) = step?;
                 let phase = if at.beta == 1.0 { Phase::Plain } else { Phase::Annealed };
                 (at, if stopping { Some(End::Stopped) } else { end }, phase)
             }
@@ -191,12 +212,12 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
             Phase::Stepwise => at.iteration,
             _ => fitting.updates + at.iteration,
         };
-        self.last = Some(self.progress(&run, phase, updates, &at));
+        self.last = Some(self.progress(&run, phase, updates, at.beta, Some(at.free_energy)));
         match end {
             Some(end) if run.stage >= last_stage => {
                 let mut outcome = Outcome::new(&at, end);
                 outcome.iterations = updates;
-                self.end_run(run, &outcome);
+                self.unevaluated &= !self.end_run(run, &outcome);
             }
             Some(_) => self.run = Some(run.end_stage()),
             None => self.run = Some(run),
@@ -229,17 +250,39 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
         Ok(run)
     }
 
-    /// Ends a run with the outcome of its last stage.
-    pub(crate) fn end_run(&mut self, run: Run<E>, outcome: &Outcome) {
-        if self.restarts.keep(outcome)
-            && let State::At(fitting) = run.state
-        {
+    /// Ends a run with the outcome of its last stage, and returns whether it is the best so far.
+    pub(crate) fn end_run(&mut self, run: Run<E>, outcome: &Outcome) -> bool {
+        let best = self.restarts.keep(outcome);
+        if best && let State::At(fitting) = run.state {
             self.best = Some(fitting.learner);
         }
         self.done = self.restarts.is_stopped() || self.restarts.started() >= self.plan.schedule().restarts;
+        best
     }
 
-    fn progress(&self, run: &Run<E>, phase: Phase, iteration: usize, at: &EmProgress) -> Progress {
+    /// Ends a run at its last stage without a look at the data. Runs are compared by what is known of it: the objective before the
+    /// last update, or nothing.
+    pub(crate) fn end_unevaluated(&mut self, run: Run<E>) {
+        let State::At(fitting) = &run.state else { return };
+        let (updates, last) = match &fitting.phase {
+            Fit::Stepwise { fit, .. } => (fit.state().steps, None),
+            Fit::Iterations(iterations) => (fitting.updates + iterations.updates(), iterations.last()),
+        };
+        let [free_energy, objective] =
+            last.map_or([f64::INFINITY; 2], |last| [last.free_energy, last.objective]);
+        self.last = Some(self.progress(&run, Phase::Plain, updates, 1.0, None));
+        let at = EmProgress::new(updates, 1.0, free_energy, objective, None);
+        self.unevaluated = self.end_run(run, &Outcome::new(&at, End::Stopped));
+    }
+
+    fn progress(
+        &self,
+        run: &Run<E>,
+        phase: Phase,
+        iteration: usize,
+        beta: f64,
+        free_energy: Option<f64>,
+    ) -> Progress {
         let (schedule, restart) = (self.plan.schedule(), run.restart.index);
         let stage = schedule.stages.get(run.stage);
         Progress {
@@ -250,11 +293,11 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
             extents: stage.map(|stage| stage.extents.clone()).unwrap_or_default(),
             phase,
             iteration,
-            beta: at.beta,
+            beta,
             done: schedule.updates_before(restart, run.stage).saturating_add(iteration),
             planned: schedule.updates(),
-            free_energy: Some(at.free_energy),
-            bound_per_token: Some(-at.free_energy / self.plan.tokens()),
+            free_energy,
+            bound_per_token: free_energy.map(|free_energy| -free_energy / self.plan.tokens()),
             share_done: schedule.share_done(restart, run.stage, iteration),
             last: phase != Phase::Stepwise && stage.is_some_and(|stage| iteration >= stage.updates()),
         }
@@ -265,6 +308,9 @@ impl<E: Estimator> Fitting<E> {
     /// The outcome of a stage that is stopped here, if it is known.
     pub(crate) fn outcome(&self) -> Option<Outcome> {
         let Fit::Iterations(iterations) = &self.phase else { return None };
+        if iterations.is_updated() {
+            return None;
+        }
         let mut outcome = Outcome::new(&iterations.last()?, End::Stopped);
         outcome.iterations += self.updates;
         Some(outcome)

@@ -5,6 +5,8 @@ use countgrid_math::Real;
 use crate::{EstimatorError, FittedGrid, grid::aligned};
 
 /// A word with its probability.
+///
+/// Example: [`WordUse`](crate::WordUse).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TopWord {
     /// Its place in the vocabulary.
@@ -43,6 +45,7 @@ pub struct WordUse {
 
 impl WordUse {
     /// Its term of the Kullback-Leibler divergence of the window from the whole grid, in nats: how characteristic it is.
+    #[must_use]
     pub fn divergence_term(&self) -> f64 {
         if self.lift > 0.0 { self.probability * libm::log(self.lift) } else { 0.0 }
     }
@@ -60,6 +63,7 @@ impl WordUse {
 
     /// Those at least as probable as under a uniform distribution. Rare words have the most extreme lifts and are the least
     /// informative.
+    #[must_use]
     pub fn frequent(uses: &[Self]) -> Vec<Self> {
         let even = 1.0 / uses.len() as f64;
         uses.iter().copied().filter(|word| word.probability >= even).collect()

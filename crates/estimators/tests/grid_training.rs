@@ -287,7 +287,10 @@ fn a_training_that_is_stopped_has_the_full_size() {
             // The bound is that of the grid.
             if !matches!(options.start, GridStart::Annealed { .. }) {
                 let free_energy: f64 = grid.score(&bags).unwrap().iter().sum();
-                assert!((free_energy - summary.free_energy).abs() <= 1e-4 * free_energy.abs(), "{after}");
+                assert!(
+                    (free_energy - summary.free_energy.unwrap()).abs() <= 1e-4 * free_energy.abs(),
+                    "{after}"
+                );
             }
         }
         // Without a step at all.

@@ -200,7 +200,7 @@ fn files_hold_all_that_topics_take() {
         let bags = blocks::<f64>();
         assert_eq!(loaded.transform(&bags, None).unwrap(), model.transform(&bags, None).unwrap());
         let refused = FittedHarmonium::<f32>::from_file(file.clone()).unwrap_err();
-        assert!(matches!(refused, EstimatorError::Model(ModelFileError::Numbers { .. })), "{refused}");
+        assert!(matches!(refused, EstimatorError::Model(ModelFileError::TableType { .. })), "{refused}");
         for table in 0..file.tables.len() {
             let mut broken = file.clone();
             broken.tables.remove(table);

@@ -1,24 +1,27 @@
 use countgrid_classify::{SupportVectors, SvmOptions, kullback_leibler, lowest, nearest, vote};
-use countgrid_corpus::Blocks;
 use countgrid_counts::Bags;
 use countgrid_estimators::FeatureRows;
-use countgrid_scores::{Similarity, Standardizer, cross, gaussian, gram};
+use countgrid_scores::{Similarity, Standardizer, gaussian};
 
 use crate::{
-    Classifier, EvaluationError, EvaluationOptions, Features, Fold, Metric, OptionError, Part, Scalar, Stop,
+    ClassPrior, Classifier, EvaluationError, EvaluationOptions, Features, Fold, Metric, OptionError, Part,
+    Scalar, Stop,
     models::{FittedModel, fit_grid},
+    pieces::{self, ask, cross_rows, for_each_piece, gram},
     zeros,
 };
 
 /// The label of each test document, below [`Fold::classes`]. One without a known word gets the most frequent label of
 /// the training documents, of equals the first.
 ///
+/// Example: [the crate's](crate).
+///
 /// # Errors
-/// Options that do not go together; errors of fitting a model.
+/// Options that do not go together; errors of fitting a model; [`EvaluationError::Stopped`] if `stop` was requested before the end.
 pub fn predict<T: Scalar>(
     fold: &Fold<T>,
     options: &EvaluationOptions,
-    stop: Stop<'_>,
+    stop: &Stop,
 ) -> Result<Vec<usize>, EvaluationError> {
     options.check()?;
     let run = Run { fold, options, stop };
@@ -55,7 +58,7 @@ pub fn predict<T: Scalar>(
 struct Run<'a, T> {
     fold: &'a Fold<T>,
     options: &'a EvaluationOptions,
-    stop: Stop<'a>,
+    stop: &'a Stop,
 }
 
 impl<T: Scalar> Run<'_, T> {
@@ -63,7 +66,8 @@ impl<T: Scalar> Run<'_, T> {
         FittedModel::fit(part, self.options, self.stop)
     }
 
-    /// A model for each class; the class whose model has the lowest free energy, `-log p(c)`.
+    /// A model for each class; the class with the largest joint probability with the document, by the bound: the lowest free
+    /// energy, `-log p(c)`, less the log prior of the class.
     fn generative(&self) -> Result<Vec<usize>, EvaluationError> {
         let Fold { test, classes, .. } = self.fold;
         let mut all = Vec::with_capacity(*classes); // [class][document]
@@ -72,11 +76,26 @@ impl<T: Scalar> Run<'_, T> {
             // A class may have none: its only documents are held out.
             all.push(match own.len() {
                 0 => vec![f64::INFINITY; test.len()],
-                _ => self.fit(&own)?.free_energies(test)?,
+                _ => pieces::free_energies(&self.fit(&own)?, test, self.stop)?,
             });
         }
+        let log_prior = self.log_prior();
         let of = |bag: usize| all.iter().map(|all| all[bag]).collect::<Vec<_>>();
-        Ok((0..test.len()).map(|bag| lowest(&of(bag), &[]).unwrap_or(0)).collect())
+        Ok((0..test.len()).map(|bag| lowest(&of(bag), &log_prior).unwrap_or(0)).collect())
+    }
+
+    /// The log prior of each class, by the shares of training documents; empty for a uniform one.
+    fn log_prior(&self) -> Vec<f64> {
+        let (labels, classes) = (&self.fold.labels, self.fold.classes);
+        match self.options.class_prior {
+            ClassPrior::Data => {
+                let members = |class| labels.iter().filter(|&&label| label == class).count();
+                // A class without training documents has no model, and is impossible.
+                let share = |class| members(class).max(1) as f64 / labels.len().max(1) as f64;
+                (0..classes).map(|class| countgrid_math::ln(share(class))).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// One grid without labels; the label with the largest expected share at the position of a document.
@@ -89,11 +108,13 @@ impl<T: Scalar> Run<'_, T> {
         };
         let (mut found, mut shares) = (zeros(test.len())?, zeros::<f64>(*classes)?);
         let mut refused = None;
-        grid.for_each_posterior(&test.bags, |bag, _, posterior| {
-            refused = refused.or(labels.read(posterior, &mut shares).err());
-            // The largest share is the lowest negative one.
-            shares.iter_mut().for_each(|share| *share = -*share);
-            found[bag] = lowest(&shares, &[]).unwrap_or(0);
+        for_each_piece(test, self.stop, |first, piece| {
+            Ok(grid.for_each_posterior(&piece.bags, |bag, _, posterior| {
+                refused = refused.or(labels.read(posterior, &mut shares).err());
+                // The largest share is the lowest negative one.
+                shares.iter_mut().for_each(|share| *share = -*share);
+                found[first + bag] = lowest(&shares, &[]).unwrap_or(0);
+            })?)
         })?;
         refused.map_or(Ok(found), |error| Err(EvaluationError::Estimator(error.into())))
     }
@@ -103,14 +124,16 @@ impl<T: Scalar> Run<'_, T> {
         let Fold { training, test, labels, classes, .. } = self.fold;
         let grid = fit_grid(&training.bags, self.options, self.stop)?;
         let torus = *grid.shape().windows().torus();
-        let modes = |bags: &Blocks<T>| -> Result<Vec<Option<usize>>, EvaluationError> {
-            let mut modes = vec![None; bags.len()];
-            grid.for_each_posterior(bags, |bag, tokens, posterior| {
-                modes[bag] = (tokens > 0.0).then(|| posterior.mode());
+        let modes = |part: &Part<T>| -> Result<Vec<Option<usize>>, EvaluationError> {
+            let mut modes = vec![None; part.len()];
+            for_each_piece(part, self.stop, |first, piece| {
+                Ok(grid.for_each_posterior(&piece.bags, |bag, tokens, posterior| {
+                    modes[first + bag] = (tokens > 0.0).then(|| posterior.mode());
+                })?)
             })?;
             Ok(modes)
         };
-        let training = modes(&training.bags)?;
+        let training = modes(training)?;
         let mut near = zeros(self.options.neighbours.min(training.len()))?;
         let mut votes = zeros(*classes)?;
         let mut label = |mode: Option<usize>| {
@@ -121,7 +144,11 @@ impl<T: Scalar> Run<'_, T> {
             let found = nearest(training.iter().enumerate().filter_map(distance), &mut near);
             vote(found.iter().filter_map(|&(item, _)| labels.get(item).copied()), &mut votes)
         };
-        Ok(modes(&test.bags)?.into_iter().map(|mode| label(mode).unwrap_or(0)).collect())
+        let found = modes(test)?.into_iter().map(|mode| {
+            ask(self.stop)?;
+            Ok(label(mode).unwrap_or(0))
+        });
+        found.collect()
     }
 
     /// Features of training and test documents, computed once for all candidates of the same models.
@@ -143,7 +170,8 @@ impl<T: Scalar> Run<'_, T> {
         let Fold { training, test, classes, .. } = self.fold;
         if !kind.per_class() || self.options.one_model {
             let model = self.fit(training)?;
-            return Ok((model.features(kind, training)?, model.features(kind, test)?));
+            let of = |part| pieces::features(&model, kind, part, self.stop);
+            return Ok((of(training)?, of(test)?));
         }
         let mut models = Vec::with_capacity(*classes);
         for class in 0..*classes {
@@ -157,11 +185,11 @@ impl<T: Scalar> Run<'_, T> {
                 return Err(OptionError::TopOfTwo { labels: models.len() }.into());
             };
             let log_odds = countgrid_math::ln(plus / minus);
-            let of = |part| FittedModel::tangents([second, first], log_odds, part);
+            let of = |part| pieces::tangents([second, first], log_odds, part, self.stop);
             return Ok((of(training)?, of(test)?));
         }
         let side_by_side = |part: &Part<T>| {
-            let tables = models.iter().map(|(_, model)| model.features(kind, part));
+            let tables = models.iter().map(|(_, model)| pieces::features(model, kind, part, self.stop));
             let tables = tables.collect::<Result<Vec<_>, EvaluationError>>()?;
             Ok::<_, EvaluationError>(FeatureRows::concatenate_columns(&tables, part.len())?)
         };
@@ -191,6 +219,7 @@ impl<T: Scalar> Run<'_, T> {
         let mut votes = zeros(self.fold.classes)?;
         let mut predicted = Vec::with_capacity(self.fold.test.len());
         for row in test.values.chunks_exact(columns) {
+            ask(self.stop)?;
             let mut refused = None;
             let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
             let mut distance = |other: &[f64]| match metric {
@@ -232,6 +261,7 @@ impl<T: Scalar> Run<'_, T> {
             self.fold.labels.iter().filter_map(|label| known.binary_search(label).ok()).collect();
         let length = SupportVectors::<f64, Vec<f64>>::len(known.len(), items).unwrap_or(usize::MAX);
         let options = SvmOptions { penalty: self.options.penalty, ..SvmOptions::default() };
+        ask(self.stop)?;
         let machine = SupportVectors::train(
             &kernels.training,
             &labels,
@@ -243,6 +273,7 @@ impl<T: Scalar> Run<'_, T> {
         let mut votes = zeros(known.len())?;
         let rows = kernels.test.chunks_exact(items.max(1));
         rows.map(|similar| {
+            ask(self.stop)?;
             let class = machine.predict(similar, &mut votes)?;
             Ok(known.get(class).copied().unwrap_or(0))
         })
@@ -264,7 +295,7 @@ impl<T: Scalar> Run<'_, T> {
         let known = known.filter(|known| (known.kind, known.similarity) == (kind, similarity));
         let mut kernels = match known {
             Some(known) => known,
-            None => KernelMatrices::new(kind, similarity, self.features(kind)?)?,
+            None => KernelMatrices::new(kind, similarity, self.features(kind)?, self.stop)?,
         };
         if self.fold.shared {
             *self.fold.kernels.borrow_mut() = Some(kernels.clone());
@@ -310,6 +341,7 @@ impl KernelMatrices {
         kind: Features,
         similarity: Similarity<f64>,
         (mut training, mut test): (FeatureRows, FeatureRows),
+        stop: &Stop,
     ) -> Result<Self, EvaluationError> {
         if similarity != Similarity::Intersection {
             standardise(&mut training, &mut test)?;
@@ -319,8 +351,8 @@ impl KernelMatrices {
         let mut matrices =
             [zeros::<f64>(items.saturating_mul(items))?, zeros::<f64>(others.saturating_mul(items))?];
         let [square, other] = &mut matrices;
-        gram(similarity, columns, &training.values, square)?;
-        cross(similarity, columns, &test.values, &training.values, other)?;
+        gram(similarity, columns, &training.values, square, stop)?;
+        cross_rows(similarity, columns, &test.values, &training.values, other, stop)?;
         let [training, test] = matrices;
         Ok(Self { kind, similarity, columns, training, test })
     }

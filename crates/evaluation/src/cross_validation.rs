@@ -3,9 +3,14 @@ use std::ops::ControlFlow;
 use countgrid_classify::{ClassifyError, Confusion, Summary, folds, stratified_folds};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
-use crate::{Candidate, EvaluationError, LabelledData, OptionError, Protocol, Scalar, Stop, predict, zeros};
+use crate::{
+    Candidate, EvaluationError, LabelledData, OptionError, Protocol, Scalar, Stop, pieces::ask, predict,
+    zeros,
+};
 
 /// The predicted label of a document.
+///
+/// Example: [the crate's](crate).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Prediction {
@@ -24,7 +29,10 @@ pub struct Prediction {
 }
 
 /// The result of a cross-validation.
+///
+/// Example: [the crate's](crate).
 #[derive(Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct CrossValidation {
     /// Of all repetitions together.
     pub confusion: Confusion<Vec<u64>>,
@@ -37,6 +45,8 @@ pub struct CrossValidation {
 }
 
 /// The unit over which a standard error is taken.
+///
+/// Example: [the crate's](crate).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ErrorUnit {
@@ -48,6 +58,7 @@ pub enum ErrorUnit {
 
 impl ErrorUnit {
     /// The name in reports.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Repetitions => "repetitions",
@@ -59,6 +70,7 @@ impl ErrorUnit {
 impl CrossValidation {
     /// The standard error of the accuracy, and over what it is taken: over repetitions where there are some, over
     /// documents otherwise.
+    #[must_use]
     pub fn standard_error(&self) -> (Option<f64>, ErrorUnit) {
         match self.accuracies.standard_error() {
             Some(error) => (Some(error), ErrorUnit::Repetitions),
@@ -68,6 +80,8 @@ impl CrossValidation {
 }
 
 /// What a cross-validation reports to its observer.
+///
+/// Example: [the crate's](crate).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum EvaluationEvent<'a> {
@@ -97,8 +111,11 @@ pub enum EvaluationEvent<'a> {
 /// predicts most labels in [`Protocol::inner_folds`] folds of its training part, of equals the first, so that the choice uses
 /// nothing of the documents that are held out.
 ///
-/// The observer is called after every part and repetition and may end the evaluation; `stop` is called between the iterations
-/// of a fit. The predictions made until then are returned, as [`CrossValidation::interrupted`].
+/// The observer is called after every part and repetition and may end the evaluation. `stop` ends it within a part: it is asked
+/// before every block of documents of a fit, and every few documents wherever models and classifiers go through them. The
+/// predictions of the parts until then are returned, as [`CrossValidation::interrupted`].
+///
+/// Example: [the crate's](crate).
 ///
 /// # Errors
 /// [`OptionError`] of a candidate or of the protocol; a label of fewer documents than folds
@@ -108,7 +125,7 @@ pub fn cross_validate<T: Scalar>(
     candidates: &[Candidate],
     protocol: &Protocol,
     mut observer: impl FnMut(&EvaluationEvent<'_>) -> ControlFlow<()>,
-    stop: Stop<'_>,
+    stop: &Stop,
 ) -> Result<CrossValidation, EvaluationError> {
     protocol.check()?;
     if candidates.is_empty() {
@@ -133,20 +150,12 @@ pub fn cross_validate<T: Scalar>(
         for held_out in 0..count {
             let (test, training): (Vec<_>, Vec<_>) =
                 (0..labels.len()).partition(|&item| fold_of[item] == held_out);
-            let chosen = match candidates.len() {
-                1 => Some(0),
-                _ => choose(data, candidates, protocol, &training, stop)?,
-            };
-            let choice = match chosen.and_then(|chosen| Some((chosen, candidates.get(chosen)?))) {
-                Some((chosen, candidate)) => {
-                    let fold = data.fold(&training, &test, &candidate.options)?;
-                    Some((chosen, predict(&fold, &candidate.options, stop)?))
+            let (chosen, found) = match hold_out(data, candidates, protocol, (&training, &test), stop) {
+                Err(EvaluationError::Stopped) => {
+                    result.interrupted = true;
+                    return Ok(result);
                 }
-                None => None,
-            };
-            let Some((chosen, found)) = choice.filter(|_| !stop()) else {
-                result.interrupted = true;
-                return Ok(result);
+                found => found?,
             };
             for (&item, predicted) in test.iter().zip(found) {
                 for confusion in [&mut own, &mut result.confusion] {
@@ -180,14 +189,32 @@ pub fn cross_validate<T: Scalar>(
     Ok(result)
 }
 
-/// The candidate that predicts most labels in inner folds of a training part; `None` if it was interrupted.
+/// The candidate that is chosen by a training part, and what it predicts for the other.
+fn hold_out<T: Scalar>(
+    data: &LabelledData<T>,
+    candidates: &[Candidate],
+    protocol: &Protocol,
+    (training, test): (&[usize], &[usize]),
+    stop: &Stop,
+) -> Result<(usize, Vec<usize>), EvaluationError> {
+    ask(stop)?;
+    let chosen = match candidates.len() {
+        1 => 0,
+        _ => choose(data, candidates, protocol, training, stop)?,
+    };
+    let candidate = candidates.get(chosen).ok_or(OptionError::NoCandidate)?;
+    let fold = data.fold(training, test, &candidate.options)?;
+    Ok((chosen, predict(&fold, &candidate.options, stop)?))
+}
+
+/// The candidate that predicts most labels in inner folds of a training part.
 fn choose<T: Scalar>(
     data: &LabelledData<T>,
     candidates: &[Candidate],
     protocol: &Protocol,
     training: &[usize],
-    stop: Stop<'_>,
-) -> Result<Option<usize>, EvaluationError> {
+    stop: &Stop,
+) -> Result<usize, EvaluationError> {
     let all = data.labels();
     let labels: Vec<usize> = training.iter().map(|&item| all[item]).collect();
     let mut rng = ChaCha8Rng::seed_from_u64(protocol.seed);
@@ -207,19 +234,17 @@ fn choose<T: Scalar>(
             if candidates[..place].iter().any(|other| other.has_same_models(leader)) {
                 continue; // went with that one
             }
+            ask(stop)?;
             let fold = data.fold(&rest, &test, &leader.options)?.shared();
             let equal = candidates.iter().zip(&mut right).filter(|(other, _)| other.has_same_models(leader));
             for (candidate, right) in equal {
                 let found = predict(&fold, &candidate.options, stop)?;
-                if stop() {
-                    return Ok(None);
-                }
                 *right += test.iter().zip(found).filter(|&(&item, found)| all[item] == found).count();
             }
         }
     }
     let most = right.iter().max().copied().unwrap_or(0);
-    Ok(right.iter().position(|&right| right == most))
+    Ok(right.iter().position(|&right| right == most).unwrap_or(0))
 }
 
 /// The part that each labelled document is in.

@@ -11,6 +11,9 @@ use crate::{
 
 /// Labelled documents over all their words: which words are kept is decided in each fold, from the documents that are not
 /// held out.
+///
+/// Example: [the crate's](crate).
+#[derive(Debug)]
 pub struct LabelledData<T> {
     corpus: Corpus<T>,
     bags: CsrBuf<T>,
@@ -26,6 +29,9 @@ struct Item {
 }
 
 /// Documents in the forms that models take.
+///
+/// Example: [the crate's](crate).
+#[derive(Debug)]
 pub struct Part<T> {
     /// Over the words of the fold.
     pub bags: Blocks<T>,
@@ -34,6 +40,9 @@ pub struct Part<T> {
 }
 
 /// Documents with labels to learn from, and documents whose labels are to be predicted.
+///
+/// Example: [the crate's](crate).
+#[derive(Debug)]
 pub struct Fold<T> {
     /// Documents to learn from.
     pub training: Part<T>,

@@ -10,6 +10,8 @@ use countgrid_scores::ScoreError;
 use crate::{Classifier, Features, Metric, ModelKind};
 
 /// Why options were refused before anything was computed.
+///
+/// Example: [`EvaluationOptions`](crate::EvaluationOptions).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
@@ -34,6 +36,8 @@ pub enum OptionError {
     MetricOfProportions { model: ModelKind },
     /// A metric with a classifier that takes no distance of posteriors.
     MetricUnused { metric: Metric },
+    /// A prior of labels, with a classifier that is not generative.
+    PriorUnused { classifier: Classifier },
     /// Features that the model does not have, or that the classifier does not take.
     FeaturesUnknown { model: ModelKind, classifier: Classifier, features: Option<Features> },
     /// Tangent vectors of log-odds, which need two models, with the option for one.
@@ -48,6 +52,8 @@ pub enum OptionError {
     Penalty { penalty: f64 },
     /// No candidate to evaluate.
     NoCandidate,
+    /// Top words without a pair among them, or none at all.
+    FewTopWords { words: usize },
 }
 
 impl fmt::Display for OptionError {
@@ -72,6 +78,9 @@ impl fmt::Display for OptionError {
             Self::MetricUnused { metric } => {
                 write!(f, "the metric {metric} is for nearest neighbours by posteriors")
             }
+            Self::PriorUnused { classifier } => {
+                write!(f, "the classifier {classifier} takes no prior of labels")
+            }
             Self::FeaturesUnknown { model, classifier, features } => {
                 write!(f, "the model {model} has no features for the classifier {classifier}")?;
                 match features {
@@ -89,6 +98,9 @@ impl fmt::Display for OptionError {
                 write!(f, "{penalty} is no penalty, which is a finite number above 0")
             }
             Self::NoCandidate => f.write_str("there is no candidate to evaluate"),
+            Self::FewTopWords { words } => {
+                write!(f, "{words} top words of a topic are too few to compare them")
+            }
         }
     }
 }
@@ -96,6 +108,8 @@ impl fmt::Display for OptionError {
 impl Error for OptionError {}
 
 /// Why an evaluation ended without a result.
+///
+/// Example: [`EvaluationOptions`](crate::EvaluationOptions).
 #[derive(Debug)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
@@ -132,6 +146,22 @@ pub enum EvaluationError {
     Memory { elements: usize },
     /// The model has no free energy, or no gradients, to classify by.
     NotGenerative { model: ModelKind },
+    /// A word of a topic that the reference corpus does not number, or that the topic has twice.
+    TopicWord { topic: usize, word: usize, words: usize },
+    /// A word distribution, or a table of several, of another length, or with an entry that is not a finite number from 0 on.
+    Distribution { expected: usize, found: usize, index: Option<usize> },
+    /// Positions of another number than items times axes, or one that is not finite, or sides that are not above 0.
+    Positions { problem: &'static str, index: usize },
+    /// Two spaces with another number of items.
+    Items { expected: usize, found: usize },
+    /// Neighbours that are none, or so many that a rank among the items says nothing.
+    Neighbours { neighbours: usize, items: usize },
+    /// A kind of model without any measure.
+    NoMeasures { kind: &'static str },
+    /// A count that is not whole, or so large that its tokens cannot be drawn one by one.
+    TokenCount { document: usize, word: usize, count: f64 },
+    /// A [`countgrid_em::Stop`] was requested.
+    Stopped,
 }
 
 impl fmt::Display for EvaluationError {
@@ -146,10 +176,11 @@ impl fmt::Display for EvaluationError {
             Self::FewLabels { corpus, labels } => {
                 write!(f, "{corpus}: {labels} labels; a classifier needs two at least")
             }
+            // Of a label that is a whole text, by mistake, the first characters.
             Self::FewMembers { label, members, folds } => {
-                write!(f, "label `{label}` has {members} documents and there are {folds} folds")
+                write!(f, "label `{label:.40}` has {members} documents and there are {folds} folds")
             }
-            Self::NotANumber { label } => write!(f, "label `{label}` is no number"),
+            Self::NotANumber { label } => write!(f, "label `{label:.40}` is no number"),
             Self::NoWord { documents } => {
                 write!(f, "no word is left of the {documents} documents of a training part")
             }
@@ -161,6 +192,33 @@ impl fmt::Display for EvaluationError {
             }
             Self::Memory { elements } => write!(f, "{elements} numbers do not fit into memory"),
             Self::NotGenerative { model } => write!(f, "the model {model} has no free energy"),
+            Self::TopicWord { topic, word, words } => {
+                write!(f, "word {word} of topic {topic} is there twice, or not below {words}")
+            }
+            Self::Distribution { index: Some(index), .. } => {
+                write!(f, "probability {index} of the distributions is no finite number from 0 on")
+            }
+            Self::Distribution { expected, found, index: None } => {
+                write!(f, "a table of distributions has {found} probabilities, needs {expected}")
+            }
+            Self::Positions { problem, index } => write!(f, "{problem} (element {index})"),
+            Self::Items { expected, found } => {
+                write!(f, "positions of {found} documents, needs {expected}")
+            }
+            Self::Neighbours { neighbours, items } => {
+                write!(
+                    f,
+                    "{neighbours} neighbours of {items} documents: at least 1, and fewer than half of them"
+                )
+            }
+            Self::NoMeasures { kind } => {
+                write!(f, "a {kind} has neither a map nor topics over words, and is of sequences")
+            }
+            Self::TokenCount { document, word, count } => write!(
+                f,
+                "document {document} has word {word} {count} times: tokens to hold out are whole, and at most 1e9"
+            ),
+            Self::Stopped => f.write_str("stopped before the end, as was requested"),
         }
     }
 }
@@ -186,8 +244,17 @@ macro_rules! from {
     )*};
 }
 from! {
-    Option(OptionError) Corpus(CorpusError) Estimator(EstimatorError) Features(ScoreError) Classify(ClassifyError)
+    Option(OptionError) Corpus(CorpusError) Features(ScoreError) Classify(ClassifyError)
     Sequences(SequencesError)
+}
+
+impl From<EstimatorError> for EvaluationError {
+    fn from(error: EstimatorError) -> Self {
+        match error {
+            EstimatorError::Stopped => Self::Stopped,
+            error => Self::Estimator(error),
+        }
+    }
 }
 
 impl From<GridError> for EvaluationError {

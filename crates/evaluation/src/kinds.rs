@@ -6,9 +6,10 @@ macro_rules! named {
     ($(#[$about:meta])* $kind:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)+ }) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[non_exhaustive]
         pub enum $kind {
-            $($(#[$doc])* $variant,)+
+            $($(#[$doc])* #[cfg_attr(feature = "serde", serde(rename = $name))] $variant,)+
         }
 
         impl $kind {
@@ -40,8 +41,12 @@ macro_rules! named {
     };
 }
 
+pub(crate) use named;
+
 named! {
     /// How the label of a document is predicted.
+    ///
+    /// Example: [`EvaluationOptions`](crate::EvaluationOptions).
     Classifier {
         /// A model for each label; the one under which the document is most probable (journal paper, Section
         /// III-C).
@@ -61,7 +66,21 @@ named! {
 }
 
 named! {
+    /// How probable labels are before a document is seen, for [`Classifier::Generative`].
+    ///
+    /// Example: [`EvaluationOptions`](crate::EvaluationOptions).
+    ClassPrior {
+        /// As frequent as among the training documents.
+        Data = "data",
+        /// All the same.
+        Uniform = "uniform",
+    }
+}
+
+named! {
     /// What is fitted to documents.
+    ///
+    /// Example: [`EvaluationOptions`](crate::EvaluationOptions).
     ModelKind {
         /// A counting grid.
         Grid = "grid",
@@ -82,6 +101,8 @@ named! {
 
 named! {
     /// How far apart features are.
+    ///
+    /// Example: [`EvaluationOptions`](crate::EvaluationOptions).
     Metric {
         /// Kullback-Leibler divergence of proportions.
         Divergence = "divergence",
@@ -94,6 +115,8 @@ named! {
 
 named! {
     /// The features of a document under a fitted model.
+    ///
+    /// Example: [`EvaluationOptions`](crate::EvaluationOptions).
     Features {
         /// The posterior over window positions, spread over the cells of their windows; of one grid, fitted without labels.
         Spread = "spread",
@@ -121,6 +144,8 @@ named! {
 
 named! {
     /// Which words are kept if there are more than the limit, by the training part alone.
+    ///
+    /// Example: [`EvaluationOptions`](crate::EvaluationOptions).
     WordSelection {
         /// Those that distinguish most pairs of documents (resolving power).
         Pairs = "pairs",
@@ -135,11 +160,13 @@ named! {
 
 impl ModelKind {
     /// Whether documents have coordinates that may be negative, rather than proportions.
+    #[must_use]
     pub fn is_linear(self) -> bool {
         matches!(self, Self::Harmonium | Self::Rap | Self::Lsi)
     }
 
     /// Whether documents have positions on a torus.
+    #[must_use]
     pub fn is_grid(self) -> bool {
         matches!(self, Self::Grid | Self::Mixture)
     }
@@ -147,6 +174,7 @@ impl ModelKind {
 
 impl Features {
     /// Whether there is a model for each class.
+    #[must_use]
     pub fn per_class(self) -> bool {
         matches!(
             self,
@@ -157,6 +185,7 @@ impl Features {
 
 impl Classifier {
     /// The features that it takes by default; `None` for classifiers that use the model itself.
+    #[must_use]
     pub fn default_features(self) -> Option<Features> {
         match self {
             Self::Generative | Self::Labels | Self::Nearest => None,

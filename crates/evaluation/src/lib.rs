@@ -6,11 +6,21 @@
 //! numbers. Which words are kept, the models, their features and the classifier are learned in each fold from the
 //! documents that are not held out. [`LatentSemanticIndex`] is a baseline.
 //!
+//! Measures that need no labels, or few:
+//!
+//! | of | what |
+//! |---|---|
+//! | maps | [`label_agreement`] of nearest neighbours; [`neighbourhoods`]: trustworthiness and continuity |
+//! | topics | [`coherence`] over a reference corpus; [`topic_diversity`]; [`WordDistributions::exclusivity`] |
+//! | models | [`document_completion`], [`held_out_bound`] |
+//! | any model of a file | [`measure`]: all of these that its kind has |
+//! | two fits | [`best_match`] of topics; [`neighbourhoods`] of two maps: the share of neighbours that are kept |
+//!
 //! ```
 //! use std::ops::ControlFlow;
 //!
 //! use countgrid_corpus::{Corpus, CorpusOptions, WordOptions};
-//! use countgrid_evaluation::{Candidate, EvaluationOptions, LabelledData, Protocol, cross_validate, never_stop};
+//! use countgrid_evaluation::{Candidate, EvaluationOptions, LabelledData, Protocol, Stop, cross_validate};
 //! use countgrid_io::{Columns, read_json_lines};
 //!
 //! let line = |label: &str, text: &str| format!("{{\"label\": \"{label}\", \"text\": \"{text}\"}}\n");
@@ -24,13 +34,13 @@
 //! options.grid.extents = Some(vec![4, 4]);
 //! let candidate = Candidate { name: "4x4".to_owned(), options };
 //! let protocol = Protocol { folds: 3, ..Protocol::default() };
-//! let result = cross_validate(&data, &[candidate], &protocol, |_| ControlFlow::Continue(()), &never_stop)?;
+//! let result = cross_validate(&data, &[candidate], &protocol, |_| ControlFlow::Continue(()), &Stop::new())?;
 //! assert_eq!(result.confusion.accuracy(), Some(1.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Features
-//! `serde`: the protocol, predictions and estimates are read and written.
+//! `serde`: options, protocols and results are read and written.
 //!
 //! # Sources
 //! N. Jojic & A. Perina, Multidimensional counting grids: inferring word order from disordered bags of words, UAI 2011;
@@ -43,27 +53,43 @@
 #![forbid(unsafe_code)]
 
 mod classifier;
+mod coherence;
+mod completion;
 mod cross_validation;
 mod data;
 mod error;
 mod kinds;
 mod lsi;
+mod measures;
 mod models;
+mod neighbourhood;
 mod options;
+mod pieces;
 mod regression;
+mod topics;
 
 pub use crate::{
     classifier::predict,
+    coherence::{Coherence, TopicCoherence, coherence},
+    completion::{HeldOut, Mean, Predictive, document_completion, held_out_bound},
     cross_validation::{CrossValidation, ErrorUnit, EvaluationEvent, Prediction, cross_validate},
     data::{Fold, LabelledData, Part},
     error::{EvaluationError, OptionError},
-    kinds::{Classifier, Features, Metric, ModelKind, WordSelection},
+    kinds::{ClassPrior, Classifier, Features, Metric, ModelKind, WordSelection},
     lsi::LatentSemanticIndex,
+    measures::{Measure, MeasureOptions, ModelMeasures, Stability, measure},
     models::FittedModel,
-    options::{Candidate, EvaluationOptions, Protocol, Stop, never_stop},
+    neighbourhood::{
+        CountMetric, Distances, LabelAgreement, MapPoints, Neighbourhoods, SparseRows, label_agreement,
+        neighbourhoods,
+    },
+    options::{Candidate, EvaluationOptions, Protocol},
     regression::{Estimate, Regression, regress},
+    topics::{WordDistributions, best_match, topic_diversity},
 };
 
+/// The flag that ends an evaluation: see [`cross_validate`].
+pub use countgrid_em::Stop;
 /// A float type that bags and models can be of: `f32` or `f64`.
 pub use countgrid_estimators::Stored as Scalar;
 

@@ -5,7 +5,7 @@ use countgrid_harmonium::{Draws, Noise};
 use nalgebra::DMatrix;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
-use crate::{EvaluationError, Scalar};
+use crate::{EvaluationError, Scalar, Stop, pieces::ask};
 
 /// Oversampling, and number of power iterations.
 const OVERSAMPLING: usize = 10;
@@ -13,6 +13,8 @@ const POWER_ITERATIONS: usize = 8;
 
 /// Latent semantic indexing, the baseline of the papers on harmoniums: documents along the largest right singular vectors
 /// of tf-idf.
+///
+/// Example: [`EvaluationOptions`](crate::EvaluationOptions).
 ///
 /// # Source
 /// Deerwester, Dumais, Furnas, Landauer & Harshman, Indexing by latent semantic analysis, Journal of the American Society
@@ -33,6 +35,16 @@ impl LatentSemanticIndex {
     /// N. Halko, P.-G. Martinsson & J. Tropp, Finding structure with randomness: probabilistic algorithms for constructing
     /// approximate matrix decompositions, SIAM Review 53(2), 2011, Algorithm 4.4.
     pub fn fit<T: Scalar>(bags: &Blocks<T>, dimensions: usize, seed: u64) -> Result<Self, EvaluationError> {
+        Self::fit_until(bags, dimensions, seed, &Stop::new())
+    }
+
+    /// The same, with a flag that is asked before every iteration.
+    pub(crate) fn fit_until<T: Scalar>(
+        bags: &Blocks<T>,
+        dimensions: usize,
+        seed: u64,
+        stop: &Stop,
+    ) -> Result<Self, EvaluationError> {
         let words = bags.features();
         let mut frequency = vec![0.0; words];
         bags.for_each_block(false, |_, block| {
@@ -50,8 +62,10 @@ impl LatentSemanticIndex {
         let mut draws = Draws::new(ChaCha8Rng::seed_from_u64(seed));
         let mut basis = DMatrix::<f64>::from_fn(words, width, |_, _| draws.normal());
         for _ in 0..POWER_ITERATIONS {
+            ask(stop)?;
             basis = transposed(&rows, &project(&rows, &basis), words).qr().q();
         }
+        ask(stop)?;
         let small = project(&rows, &basis);
         let eigen = (small.transpose() * &small).symmetric_eigen();
         let mut order: Vec<usize> = (0..width).collect();

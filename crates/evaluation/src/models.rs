@@ -9,6 +9,8 @@ use crate::{
 };
 
 /// Any of the models, fitted to a part of the data.
+///
+/// Example: [the crate's](crate).
 #[derive(Debug)]
 pub enum FittedModel<T> {
     /// A counting grid, or a mixture.
@@ -27,7 +29,7 @@ pub enum FittedModel<T> {
 pub(crate) fn fit_grid<T: Scalar>(
     bags: &Blocks<T>,
     options: &EvaluationOptions,
-    stop: Stop<'_>,
+    stop: &Stop,
 ) -> Result<FittedGrid<T>, EvaluationError> {
     let grid = match options.model {
         ModelKind::Mixture => options.grid.clone().mixture(options.topics),
@@ -38,22 +40,20 @@ pub(crate) fn fit_grid<T: Scalar>(
 }
 
 /// Steps until the end, or until it is stopped.
-fn train<M: Train>(mut training: M, stop: Stop<'_>) -> Result<M::Fitted, EvaluationError> {
+fn train<M: Train>(mut training: M, stop: &Stop) -> Result<M::Fitted, EvaluationError> {
+    training.set_stop(stop);
     while !training.is_done() {
         training.step()?;
-        if stop() {
-            training.stop();
-        }
     }
     Ok(training.finish()?)
 }
 
 impl<T: Scalar> FittedModel<T> {
-    /// Fits the model of the options to some documents. If `stop` returns true it ends with the model as it is.
+    /// Fits the model of the options to some documents.
     ///
     /// # Errors
-    /// Options that the estimator refuses; errors of fitting; [`EvaluationError::NoSequences`].
-    pub fn fit(part: &Part<T>, options: &EvaluationOptions, stop: Stop<'_>) -> Result<Self, EvaluationError> {
+    /// [`EvaluationError::Stopped`] if `stop` was requested before the end. Options that the estimator refuses; errors of fitting; [`EvaluationError::NoSequences`].
+    pub fn fit(part: &Part<T>, options: &EvaluationOptions, stop: &Stop) -> Result<Self, EvaluationError> {
         Ok(match options.model {
             ModelKind::Grid | ModelKind::Mixture => {
                 Self::Grid(Box::new(fit_grid(&part.bags, options, stop)?))
@@ -78,7 +78,8 @@ impl<T: Scalar> FittedModel<T> {
                 Self::Harmonium(Box::new(train(HarmoniumTraining::new(plan, &data)?, stop)?))
             }
             ModelKind::Lsi => {
-                Self::Lsi(LatentSemanticIndex::fit(&part.bags, options.topics, options.grid.seed)?)
+                let (topics, seed) = (options.topics, options.grid.seed);
+                Self::Lsi(LatentSemanticIndex::fit_until(&part.bags, topics, seed, stop)?)
             }
         })
     }

@@ -1,15 +1,7 @@
 use countgrid_corpus::WordOptions;
 use countgrid_estimators::{GridOptions, HarmoniumMethod, HarmoniumOptions, HmmOptions, LdaOptions};
 
-use crate::{Classifier, Features, Metric, ModelKind, OptionError, WordSelection};
-
-/// Called between the iterations of a fit; true ends it.
-pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
-
-/// A [`Stop`] for evaluations that are not ended early.
-pub fn never_stop() -> bool {
-    false
-}
+use crate::{ClassPrior, Classifier, Features, Metric, ModelKind, OptionError, WordSelection};
 
 /// Options of an evaluation: the model that is fitted to documents, and how their labels are predicted from it.
 ///
@@ -25,9 +17,16 @@ pub fn never_stop() -> bool {
 /// assert_eq!(error.to_string(), "the model lda has no features for the classifier svm-rbf of the kind spread");
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct EvaluationOptions {
     /// How a label is predicted.
     pub classifier: Classifier,
+    /// The prior of labels in generative classification.
+    pub class_prior: ClassPrior,
     /// The model that is fitted.
     pub model: ModelKind,
     /// The features that the classifier takes; `None` for [`Classifier::default_features`].
@@ -65,6 +64,7 @@ impl Default for EvaluationOptions {
     fn default() -> Self {
         Self {
             classifier: Classifier::Generative,
+            class_prior: ClassPrior::Data,
             model: ModelKind::Grid,
             features: None,
             one_model: false,
@@ -137,6 +137,9 @@ impl EvaluationOptions {
         {
             return Err(OptionError::MetricUnused { metric });
         }
+        if self.class_prior != ClassPrior::Data && classifier != Classifier::Generative {
+            return Err(OptionError::PriorUnused { classifier });
+        }
         if !self.has_features() {
             return Err(OptionError::FeaturesUnknown { model, classifier, features });
         }
@@ -192,6 +195,7 @@ impl Default for Protocol {
 
 impl Protocol {
     /// Number of parts for this many documents.
+    #[must_use]
     pub fn parts(&self, documents: usize) -> usize {
         if self.leave_one_out { documents } else { self.folds }
     }
@@ -211,7 +215,10 @@ impl Protocol {
 }
 
 /// Options under a name: one of several candidates, of which each fold chooses one by its training part.
+///
+/// Example: [the crate's](crate).
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Candidate {
     /// Its name in reports.
     pub name: String,
@@ -222,11 +229,13 @@ pub struct Candidate {
 impl Candidate {
     /// Whether another candidate has the same models, so that they are fitted once; options of the classifier alone may
     /// differ.
+    #[must_use]
     pub fn has_same_models(&self, other: &Self) -> bool {
         let fitting = |options: &EvaluationOptions| {
             let default = EvaluationOptions::default();
             EvaluationOptions {
                 classifier: default.classifier,
+                class_prior: default.class_prior,
                 features: default.features,
                 metric: default.metric,
                 neighbours: default.neighbours,

@@ -5,10 +5,13 @@ use countgrid_grid::{Embedding, LabelSums, Readout, label_scratch_len, label_sum
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 use crate::{
-    EvaluationError, EvaluationOptions, Fold, LabelledData, Protocol, Scalar, Stop, models::fit_grid, zeros,
+    EvaluationError, EvaluationOptions, Fold, LabelledData, Protocol, Scalar, Stop, models::fit_grid,
+    pieces::for_each_piece, zeros,
 };
 
 /// The estimated value of a document.
+///
+/// Example: [`regress`](crate::regress).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Estimate {
@@ -25,7 +28,10 @@ pub struct Estimate {
 }
 
 /// The result of a regression on held-out documents.
+///
+/// Example: [`regress`](crate::regress).
 #[derive(Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Regression {
     /// One for each labelled document and repetition.
     pub estimates: Vec<Estimate>,
@@ -42,6 +48,26 @@ pub struct Regression {
 /// Estimates labels that are numbers, each as the mean of those around on one grid, fitted without labels (Jojic & Perina
 /// 2011, Eqs. 9 and 10, for a real target). The options say how the grid is fitted; their classifier is not used.
 ///
+/// ```
+/// use std::ops::ControlFlow;
+/// use countgrid_corpus::{Corpus, CorpusOptions, WordOptions};
+/// use countgrid_evaluation::{EvaluationOptions, LabelledData, Protocol, Stop, regress};
+/// use countgrid_io::{Columns, read_json_lines};
+///
+/// // Reviews with stars.
+/// let lines = "{\"label\": \"1\", \"text\": \"dull slow weak\"}\n{\"label\": \"5\", \"text\": \"bright quick strong\"}\n";
+/// let documents = read_json_lines(lines.repeat(9).as_bytes(), "made.jsonl", &Columns::default())?;
+/// let words = CorpusOptions { words: WordOptions::default().keep_all(), ..CorpusOptions::default() };
+/// let data = LabelledData::new(Corpus::<f32>::from_documents("made", documents, &words)?, None)?;
+/// let mut options = EvaluationOptions::default();
+/// options.grid.extents = Some(vec![4, 4]);
+/// let protocol = Protocol { folds: 3, ..Protocol::default() };
+/// let result = regress(&data, &options, &protocol, |_| ControlFlow::Continue(()), &Stop::new())?;
+/// assert_eq!(result.estimates.len(), 18);
+/// assert!(result.rms_error < result.rms_error_of_mean);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`EvaluationError::NotANumber`] for a label that is not a finite number; those of
 /// [`cross_validate`](crate::cross_validate).
@@ -50,7 +76,7 @@ pub fn regress<T: Scalar>(
     options: &EvaluationOptions,
     protocol: &Protocol,
     mut observer: impl FnMut(&Estimate) -> ControlFlow<()>,
-    stop: Stop<'_>,
+    stop: &Stop,
 ) -> Result<Regression, EvaluationError> {
     protocol.check()?;
     options.check()?;
@@ -68,11 +94,13 @@ pub fn regress<T: Scalar>(
             let (test, training): (Vec<_>, Vec<_>) =
                 (0..truth.len()).partition(|&item| fold_of[item] == held_out);
             let fold = data.fold(&training, &test, options)?;
-            let estimates = estimate_values(&fold, &value_of, options, stop)?;
-            if stop() {
-                result.interrupted = true;
-                break 'repetitions;
-            }
+            let estimates = match estimate_values(&fold, &value_of, options, stop) {
+                Err(EvaluationError::Stopped) => {
+                    result.interrupted = true;
+                    break 'repetitions;
+                }
+                estimates => estimates?,
+            };
             for (&item, estimated) in test.iter().zip(estimates) {
                 found[item] = estimated;
                 let estimate = Estimate { repetition, fold: held_out, item, value: truth[item], estimated };
@@ -113,7 +141,7 @@ fn estimate_values<T: Scalar>(
     fold: &Fold<T>,
     value_of: &[f64],
     options: &EvaluationOptions,
-    stop: Stop<'_>,
+    stop: &Stop,
 ) -> Result<Vec<f64>, EvaluationError> {
     let grid = fit_grid(&fold.training.bags, options, stop)?;
     let shape = *grid.shape();
@@ -121,10 +149,12 @@ fn estimate_values<T: Scalar>(
     let length = label_sums_len(&shape, 1).unwrap_or(usize::MAX);
     let mut sums = LabelSums::new(shape, 1, zeros::<f64>(length)?)?;
     let mut refused = None;
-    grid.for_each_posterior(&fold.training.bags, |bag, tokens, posterior| {
-        if let Some(value) = target(bag).filter(|_| tokens > 0.0) {
-            refused = refused.or(sums.add(posterior, &[value]).err());
-        }
+    for_each_piece(&fold.training, stop, |first, piece| {
+        Ok(grid.for_each_posterior(&piece.bags, |bag, tokens, posterior| {
+            if let Some(value) = target(first + bag).filter(|_| tokens > 0.0) {
+                refused = refused.or(sums.add(posterior, &[value]).err());
+            }
+        })?)
     })?;
     let mut scratch = zeros(label_scratch_len(&shape))?;
     let embedding = Embedding::new(sums, &mut scratch)?;
@@ -132,11 +162,13 @@ fn estimate_values<T: Scalar>(
     let sum = fold.labels.iter().map(|&label| value_of[label]).sum::<f64>();
     let mean = sum / fold.labels.len().max(1) as f64;
     let (mut found, mut read) = (vec![mean; fold.test.len()], [0.0]);
-    grid.for_each_posterior(&fold.test.bags, |bag, tokens, posterior| {
-        if tokens > 0.0 {
-            refused = refused.or(labels.read(posterior, &mut read).err());
-            found[bag] = read[0];
-        }
+    for_each_piece(&fold.test, stop, |first, piece| {
+        Ok(grid.for_each_posterior(&piece.bags, |bag, tokens, posterior| {
+            if tokens > 0.0 {
+                refused = refused.or(labels.read(posterior, &mut read).err());
+                found[first + bag] = read[0];
+            }
+        })?)
     })?;
     refused.map_or(Ok(found), |error| Err(error.into()))
 }

@@ -5,6 +5,8 @@ use core::fmt;
 use crate::{Code, GridError, LogHistograms, QuantisedHistograms, Shape, error::same_length};
 
 /// How a table is kept.
+///
+/// Example: [`Blob`](crate::Blob).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -36,6 +38,8 @@ impl Kind {
 }
 
 /// Why bytes are not a grid, or not the kind that was asked for.
+///
+/// Example: [`Blob`](crate::Blob).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

@@ -3,6 +3,8 @@ use core::fmt;
 use countgrid_torus::ShapeError;
 
 /// Why a grid, a table or a bag was refused.
+///
+/// Example: [`Grid`](crate::Grid).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
@@ -45,6 +47,20 @@ pub enum GridError {
     NoTargets,
     /// A target that is not finite.
     Target { target: usize },
+    /// A Dirichlet parameter outside the range of the float type.
+    Alpha { window: usize },
+    /// A start of `gamma` outside that range.
+    Gamma { window: usize },
+    /// An entry of `totals` that is not the sum of the feature's means over windows.
+    Total { feature: usize },
+    /// A bag with a feature that no window has.
+    Impossible { bag: usize, feature: usize },
+    /// No sweep: inference makes at least one.
+    NoSweeps,
+    /// A tolerance that is negative or not finite.
+    Tolerance,
+    /// A share outside `[0, 1]`.
+    Share,
     /// A class, or a target, that there is not.
     NoSuchClass { class: usize, classes: usize },
 }
@@ -96,6 +112,28 @@ impl fmt::Display for GridError {
             Self::NoSuchClass { class, classes } => {
                 write!(f, "class {class} of {classes} (they are numbered from 0)")
             }
+            Self::Alpha { window } => write!(
+                f,
+                "`alpha` of window {window} needs to be positive and far from the ends of the float type"
+            ),
+            Self::Gamma { window } => write!(
+                f,
+                "`gamma` of window {window} needs to be positive and far from the ends of the float type"
+            ),
+            Self::Total { feature } => {
+                write!(
+                    f,
+                    "`totals` of feature {feature} is not the sum of its `h` over windows; needs to be as packed"
+                )
+            }
+            Self::Impossible { bag, feature } => write!(
+                f,
+                "bag {bag} has feature {feature}, which has no probability in any window: leave it out, or fit with a \
+                 pseudocount"
+            ),
+            Self::NoSweeps => f.write_str("inference makes at least one sweep"),
+            Self::Tolerance => f.write_str("a tolerance is a finite share of a bag's tokens, at least 0"),
+            Self::Share => f.write_str("a share is at least 0 and at most 1"),
             Self::NoPasses => f.write_str("an M-step has at least one inner pass"),
         }
     }

@@ -11,6 +11,7 @@ use crate::{Blob, BlobError, GridError, Kind, QuantisedHistograms, Shape};
 ///
 /// # Panics
 /// If a promise is broken.
+#[must_use]
 pub fn blob(data: &[u8]) -> bool {
     let found = [one::<1>(data), one::<2>(data), one::<3>(data)];
     assert!(found.iter().filter(|found| **found).count() <= 1, "a grid has one number of axes");

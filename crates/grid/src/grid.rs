@@ -47,16 +47,10 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> Grid<T, S, D> {
 
     /// Whether the tables are what [`Grid::new`] asks for.
     pub(crate) fn check(&self) -> Result<(), GridError> {
-        let (shape, (pi, prior)) = (&self.shape, self.tables());
-        for (feature, plane) in pi.chunks_exact(shape.cells()).enumerate() {
-            non_negative("pi", feature, plane)?;
-        }
+        let (pi, prior) = self.tables();
+        check_columns(&self.shape, pi)?;
         non_negative("prior", 0, prior)?;
-        for cell in 0..shape.cells() {
-            let column = pi.iter().skip(cell).step_by(shape.cells());
-            sums_to_one("pi", cell, shape.features(), column)?;
-        }
-        sums_to_one("prior", 0, shape.cells(), prior.iter())
+        sums_to_one("prior", 0, self.shape.cells(), prior.iter())
     }
 
     fn unchecked(shape: Shape<D>, storage: S) -> Result<Self, GridError> {
@@ -135,9 +129,10 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Grid<T, S, D> {
     /// Entries are `1 + uniform(0, 1)`, normalised over features: an entry of zero would stay zero. One
     /// 64-bit word an entry is drawn.
     pub fn randomize(&mut self, rng: &mut impl Rng) {
-        self.fill_columns(|_, _| 1.0 + unit(rng));
-        let cells = self.shape.cells();
-        self.tables_mut().1.fill(T::one() / T::from_f64(cells as f64));
+        let shape = self.shape;
+        let (pi, prior) = self.tables_mut();
+        draw_columns(&shape, pi, rng);
+        prior.fill(T::one() / T::from_f64(shape.cells() as f64));
     }
 
     /// Starts from a grid of other extents over the same features: every cell takes the distribution of the
@@ -172,14 +167,15 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Grid<T, S, D> {
         let planes = coarse.shape.cells();
         let entry = |table: &[T], index| table.get(index).map_or(0.0, |&x: &T| x.to_f64());
         let mut parents = [0; BLOCK];
-        self.fill_columns(|feature, cell| {
+        let shape = self.shape;
+        let (own_pi, own) = self.tables_mut();
+        fill_columns(&shape, own_pi, |feature, cell| {
             if feature == 0 {
                 parents[cell % BLOCK] = parent(cell);
             }
             entry(pi, feature * planes + parents[cell % BLOCK]) * (1.0 + noise * (2.0 * unit(rng) - 1.0))
         });
         let mut total = 0.0;
-        let (_, own) = self.tables_mut();
         for (cell, p) in own.iter_mut().enumerate() {
             let share = entry(prior, parent(cell));
             (*p, total) = (T::from_f64(share), total + share);
@@ -189,39 +185,47 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Grid<T, S, D> {
         own.iter_mut().for_each(|p| *p = T::from_f64(if total > 0.0 { p.to_f64() / total } else { uniform }));
         Ok(())
     }
+}
 
-    /// Sets `pi` to what `draw(feature, cell)` gives, normalised over features.
-    ///
-    /// A block of cells at a time, feature by feature, so that the sums over features stay in registers.
-    fn fill_columns(&mut self, mut draw: impl FnMut(usize, usize) -> f64) {
-        /// Features from one that is worked on to the one that is fetched.
-        const AHEAD: usize = 8;
-        let (cells, features) = (self.shape.cells(), self.shape.features());
-        let (pi, _) = self.tables_mut();
-        for first in (0..cells).step_by(BLOCK) {
-            let block = BLOCK.min(cells - first);
-            let mut sums = [0.0f64; BLOCK];
-            for feature in 0..features {
-                let at = feature * cells + first;
-                prefetch(pi, at + AHEAD * cells); // on another page, so asked for
-                for (offset, (x, sum)) in pi[at..at + block].iter_mut().zip(&mut sums).enumerate() {
-                    let entry = draw(feature, first + offset);
-                    *x = T::from_f64(entry);
-                    *sum += entry;
-                }
+/// Sets `pi` to what `draw(feature, cell)` gives, normalised over features.
+///
+/// A block of cells at a time, feature by feature, so that the sums over features stay in registers.
+pub(crate) fn fill_columns<T: Real, const D: usize>(
+    shape: &Shape<D>,
+    pi: &mut [T],
+    mut draw: impl FnMut(usize, usize) -> f64,
+) {
+    /// Features from one that is worked on to the one that is fetched.
+    const AHEAD: usize = 8;
+    let (cells, features) = (shape.cells(), shape.features());
+    for first in (0..cells).step_by(BLOCK) {
+        let block = BLOCK.min(cells - first);
+        let mut sums = [0.0f64; BLOCK];
+        for feature in 0..features {
+            let at = feature * cells + first;
+            prefetch(pi, at + AHEAD * cells); // on another page, so asked for
+            for (offset, (x, sum)) in pi[at..at + block].iter_mut().zip(&mut sums).enumerate() {
+                let entry = draw(feature, first + offset);
+                *x = T::from_f64(entry);
+                *sum += entry;
             }
-            let sums = sums.map(T::from_f64);
-            for feature in 0..features {
-                let at = feature * cells + first;
-                prefetch(pi, at + AHEAD * cells);
-                pi[at..at + block].iter_mut().zip(sums).for_each(|(x, sum)| *x /= sum);
-            }
+        }
+        let sums = sums.map(T::from_f64);
+        for feature in 0..features {
+            let at = feature * cells + first;
+            prefetch(pi, at + AHEAD * cells);
+            pi[at..at + block].iter_mut().zip(sums).for_each(|(x, sum)| *x /= sum);
         }
     }
 }
 
 /// Cells whose column sums are held together.
 const BLOCK: usize = 16;
+
+/// Draws every cell's distribution anew: entries `1 + uniform(0, 1)`, normalised over features.
+pub(crate) fn draw_columns<T: Real, const D: usize>(shape: &Shape<D>, pi: &mut [T], rng: &mut impl Rng) {
+    fill_columns(shape, pi, |_, _| 1.0 + unit(rng));
+}
 
 /// Uniform in `[0, 1)`: the upper 53 bits of a word.
 fn unit(rng: &mut impl Rng) -> f64 {
@@ -269,7 +273,23 @@ pub(crate) fn window_means<T: Real, const D: usize>(
     h.iter_mut().for_each(|h| *h /= volume);
 }
 
-fn non_negative<T: Real>(table: &'static str, feature: usize, plane: &[T]) -> Result<(), GridError> {
+/// Whether every column of `pi` is a distribution.
+pub(crate) fn check_columns<T: Real, const D: usize>(shape: &Shape<D>, pi: &[T]) -> Result<(), GridError> {
+    for (feature, plane) in pi.chunks_exact(shape.cells()).enumerate() {
+        non_negative("pi", feature, plane)?;
+    }
+    for cell in 0..shape.cells() {
+        let column = pi.iter().skip(cell).step_by(shape.cells());
+        sums_to_one("pi", cell, shape.features(), column)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn non_negative<T: Real>(
+    table: &'static str,
+    feature: usize,
+    plane: &[T],
+) -> Result<(), GridError> {
     match plane.iter().position(|&p| !(p >= T::zero() && p.is_finite())) {
         Some(cell) => Err(GridError::Probability { table, feature, cell }),
         None => Ok(()),

@@ -250,6 +250,8 @@ fn split<T>(slice: &[T], middle: usize) -> (&[T], &[T]) {
 }
 
 /// Where one bag sits.
+///
+/// Example: [`LogHistograms`](crate::LogHistograms).
 #[derive(Debug)]
 pub struct Posterior<'a, T, const D: usize> {
     chunk: &'a Chunk<'a, T>,

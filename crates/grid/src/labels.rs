@@ -13,6 +13,8 @@ use crate::{
 };
 
 /// Probabilities of windows: a [`Posterior`], or a row `q` `[cell]`.
+///
+/// Example: [`LogHistograms`](crate::LogHistograms).
 pub trait WindowPosterior<T> {
     /// Calls `visit(cell, q)` for every window of positive probability, in the order of cells.
     fn for_each(&self, visit: impl FnMut(usize, T));
@@ -31,6 +33,8 @@ impl<T: Real> WindowPosterior<T> for [T] {
 }
 
 /// Where on the grid a bag reads its targets.
+///
+/// Example: [`Embedding`](crate::Embedding).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Readout {
     /// From all cells of its window, as it draws its tokens: the model's own prediction.
@@ -60,6 +64,8 @@ pub const fn label_scratch_len<const D: usize>(shape: &Shape<D>) -> usize {
 ///
 /// Tables, additive over bags: `mass` `[1][cell]`, `Σ_t q_tk`; `targets` `[target][cell]`, `Σ_t q_tk y_tl`; and
 /// `totals` `[1][1 + target]`, the number of bags and `Σ_t y_tl`.
+///
+/// Example: [`Embedding`](crate::Embedding).
 #[derive(Clone, Copy, Debug)]
 pub struct LabelSums<T, S, const D: usize> {
     shape: Shape<D>,
@@ -332,6 +338,8 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> Embedding<T, S, D> {
 
 /// What a bag at each window reads: table `labels` `[target][cell]`, probabilities of classes or means of real
 /// targets. Constant, and small enough for flash.
+///
+/// Example: [`Embedding`](crate::Embedding).
 #[derive(Clone, Copy, Debug)]
 pub struct Labels<T, S, const D: usize> {
     layout: [Table; 1],

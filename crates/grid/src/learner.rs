@@ -10,7 +10,7 @@ use crate::{
     Grid, GridError, LogHistograms, Options, Shape, Statistics,
     error::{long_enough, same_length},
     estep::{Chunk, Tempering},
-    mstep::{Deferred, Planes, pass},
+    mstep::{Deferred, Planes, pass, read_packed},
 };
 
 /// A counting grid that is being fitted: parameters, the packed logarithms that follow from them, and what an
@@ -19,6 +19,8 @@ use crate::{
 /// Fitting goes through [`Fit`], for any [`Bags`]: an E-step adds a batch to [`Statistics`] and returns its
 /// free energy; an M-step moves the parameters. With the exact rule the free energy plus
 /// [`Learn::penalty`] never rises by more than rounding.
+///
+/// Example: [`componential`](crate::componential).
 #[derive(Clone, Copy, Debug)]
 pub struct Learner<T, S, const D: usize> {
     grid: Grid<T, S, D>,
@@ -223,7 +225,8 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> Learn for Learner<T, S
         for left in (0..options.inner_passes).rev() {
             let (pi, _) = self.grid.tables_mut();
             let tiles = self.histograms.tiles();
-            in_pool(|| pass(&shape, tiles, options.update_rule, pseudocount, counts, pi, scratch));
+            let read = read_packed(&shape, tiles, counts);
+            in_pool(|| pass(&shape, options.update_rule, pseudocount, read, pi, scratch));
             if left > 0 {
                 let (column, _) = scratch.split_at(shape.cells());
                 Deferred { pi: Rows::new(pi, column.len()), column }.divide();

@@ -49,6 +49,7 @@
 //! | [`LabelSums`], [`Embedding`], [`Labels`] | targets of bags summed up, embedded in the cells, read at a place |
 //! | [`Terms`], [`Sources`] | the free energy of a bag, in groups of terms: features for classifiers |
 //! | [`Learner`] | a grid that is fitted: both steps, with [`Options`] |
+//! | [`componential`] | grids in which every token of a bag draws its own window: mixtures of windows |
 //!
 //! # Features
 //!
@@ -69,7 +70,8 @@
 //! [arXiv:1202.3752](https://arxiv.org/abs/1202.3752), cited as Jojic & Perina 2011; A. Perina, N. Jojic, U. Castellani,
 //! M. Bicego & V. Murino, Embedding bags of features in hyper-dimensional grids: the counting grid model, cited as the
 //! journal paper; A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy score space, NIPS 22 (2009),
-//! pages 1428 to 1436, cited as Perina et al. 2009. Equations are numbered as there;
+//! pages 1428 to 1436, cited as Perina et al. 2009; A. Perina, N. Jojic, M. Bicego & A. Truski, Documents as multiple
+//! overlapping windows into grids of counts, NIPS 26 (2013), cited as Perina et al. 2013. Equations are numbered as there;
 //! [docs/equations.md](https://github.com/countgrid/countgrid/blob/main/docs/equations.md)
 //! lists them with the corrections made.
 //!
@@ -86,6 +88,7 @@ extern crate alloc;
 extern crate std;
 
 mod blob;
+pub mod componential;
 mod error;
 mod estep;
 #[cfg(feature = "fuzzing")]
@@ -122,4 +125,6 @@ pub use crate::{
     statistics::Statistics,
     terms::{Grouping, Sources, Terms},
 };
+#[cfg(feature = "alloc")]
+pub use countgrid_math::AlignedVec;
 pub use countgrid_torus::constant;

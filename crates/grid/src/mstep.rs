@@ -154,20 +154,41 @@ impl<T: Real> Kernel for Product<'_, T> {
     }
 }
 
+/// Reads features of a table `[tile][1 + feature][lane]` for [`pass`].
+pub(crate) fn read_packed<'a, T: Real, const D: usize>(
+    shape: &Shape<D>,
+    tiles: &'a Tiles<D>,
+    counts: &'a [T],
+) -> impl Fn(usize, &mut [T]) + Sync + 'a {
+    let (cells, rows) = (shape.cells(), shape.features() + 1);
+    move |first, planes| {
+        let features = planes.len() / cells;
+        tiles.visit(0..tiles.count(), |tile, at| {
+            let first = (tile * rows + 1 + first) * T::LANES;
+            let packed = counts.get(first..first + features * T::LANES).unwrap_or_default();
+            let next = counts.get(first + rows * T::LANES..).unwrap_or_default();
+            let packed = packed.chunks_exact(T::LANES).enumerate();
+            for ((feature, row), plane) in packed.zip(planes.chunks_exact_mut(cells)) {
+                prefetch(next, feature * T::LANES);
+                at.scatter(row, plane);
+            }
+        });
+    }
+}
+
 /// One pass up to its last step: `pi_iz <- n_iz + a`, and `Σ_z (n_iz + a)` in the first plane of scratch. What is
 /// left to do is [`Deferred`]; a cell without mass then keeps its distribution.
 ///
-/// `counts` is the packed `F`, `pi` is `[feature][cell]`.
+/// `read(z, planes)` writes `F` of the features from `z` on, `[feature][cell]`; `pi` is `[feature][cell]` too.
 pub(crate) fn pass<T: Real, const D: usize>(
     shape: &Shape<D>,
-    tiles: &Tiles<D>,
     update_rule: UpdateRule,
     pseudocount: T,
-    counts: &[T],
+    read: impl Fn(usize, &mut [T]) + Sync,
     pi: &mut [T],
     scratch: &mut [T],
 ) {
-    let (cells, rows) = (shape.cells(), shape.features() + 1);
+    let cells = shape.cells();
     let (column, rest) = scratch.split_at_mut(cells);
     column.fill(T::zero());
     // A share of scratch is for a run of blocks: a column sum for each, and planes, which then stay in cache.
@@ -188,17 +209,7 @@ pub(crate) fn pass<T: Real, const D: usize>(
             for ((pi, partial), first) in blocks.zip((first..).step_by(BLOCK)) {
                 partial.fill(T::zero());
                 for (pi, first) in pi.chunks_mut(group * cells).zip((first..).step_by(group)) {
-                    let features = pi.len() / cells;
-                    tiles.visit(0..tiles.count(), |tile, at| {
-                        let first = (tile * rows + 1 + first) * T::LANES;
-                        let packed = counts.get(first..first + features * T::LANES).unwrap_or_default();
-                        let next = counts.get(first + rows * T::LANES..).unwrap_or_default();
-                        let packed = packed.chunks_exact(T::LANES).enumerate();
-                        for ((feature, row), plane) in packed.zip(planes.counts.chunks_exact_mut(cells)) {
-                            prefetch(next, feature * T::LANES);
-                            at.scatter(row, plane);
-                        }
-                    });
+                    read(first, planes.counts.get_mut(..pi.len()).unwrap_or_default());
                     for (plane, pi) in pi.chunks_exact_mut(cells).enumerate() {
                         planes.feature(plane).expected_tokens(shape, update_rule, pi);
                         let n = planes.counts.get(plane * cells..(plane + 1) * cells).unwrap_or_default();

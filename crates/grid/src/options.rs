@@ -1,6 +1,8 @@
 use crate::GridError;
 
 /// How an M-step passes expected counts from windows to cells.
+///
+/// Example: [the crate's](crate).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
@@ -17,6 +19,8 @@ pub enum UpdateRule {
 /// Below which score a window's posterior is exactly zero.
 ///
 /// Zeros are what makes an E-step fast once posteriors have concentrated.
+///
+/// Example: [`LogHistograms`](crate::LogHistograms).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
@@ -34,6 +38,8 @@ pub enum PosteriorThreshold {
 }
 
 /// What the two steps do. Checked when a [`crate::Learner`] takes it.
+///
+/// Example: [`componential`](crate::componential).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",

@@ -30,6 +30,8 @@ use proptest::prelude::*;
 use crate::{Grid, GridError, Learner, Options, Shape, Statistics};
 
 /// Bags, and a grid to begin with. Tables are `[cell][feature]` here, as in the mathematics.
+///
+/// Example: [`testing`](crate::testing).
 #[derive(Clone, Debug)]
 pub struct Problem<const D: usize> {
     /// Cells along each axis.
@@ -52,6 +54,8 @@ pub type Model<T, const D: usize> = Learner<T, Vec<T>, D>;
 pub type Sums<T, const D: usize> = Statistics<T, Vec<T>, D>;
 
 /// Problems of at most `most` cells an axis. Entries of `pi` and `prior` are positive.
+///
+/// Example: [`testing`](crate::testing).
 pub fn problem<const D: usize>(most: usize) -> impl Strategy<Value = Problem<D>> {
     let axes = proptest::array::uniform::<_, D>((1..=most, any::<prop::sample::Index>()));
     (axes, 2usize..6, 1usize..6).prop_flat_map(|(axes, features, bags)| {
@@ -76,6 +80,9 @@ pub fn problem<const D: usize>(most: usize) -> impl Strategy<Value = Problem<D>>
 }
 
 /// Divided by the sum.
+///
+/// Example: [`testing`](crate::testing).
+#[must_use]
 pub fn normalised(mut row: Vec<f64>) -> Vec<f64> {
     let sum: f64 = row.iter().sum();
     row.iter_mut().for_each(|x| *x /= sum);
@@ -84,27 +91,32 @@ pub fn normalised(mut row: Vec<f64>) -> Vec<f64> {
 
 impl<const D: usize> Problem<D> {
     /// The shape of the grid.
+    #[must_use]
     pub fn shape(&self) -> Shape<D> {
         let windows = Windows::new(Torus::new(self.extents).unwrap(), self.sides).unwrap();
         Shape::new(windows, self.features).unwrap()
     }
 
     /// Its windows.
+    #[must_use]
     pub fn windows(&self) -> Windows<D> {
         *self.shape().windows()
     }
 
     /// Number of cells.
+    #[must_use]
     pub fn cells(&self) -> usize {
         self.prior.len()
     }
 
     /// Tokens of all bags.
+    #[must_use]
     pub fn tokens(&self) -> f64 {
         self.counts.iter().flatten().sum()
     }
 
     /// The counts, bag by bag.
+    #[must_use]
     pub fn flat(&self) -> Vec<f64> {
         self.counts.concat()
     }
@@ -116,6 +128,7 @@ impl<const D: usize> Problem<D> {
     }
 
     /// A learner at the problem's grid.
+    #[must_use]
     pub fn learner<T: Real>(&self, options: Options) -> Model<T, D> {
         let shape = self.shape();
         let mut scratch = vec![T::zero(); shape.plane_scratch_len()];
@@ -124,6 +137,7 @@ impl<const D: usize> Problem<D> {
     }
 
     /// Statistics with scratch for so many bags at once; all zero.
+    #[must_use]
     pub fn statistics<T: Real>(&self, chunk: usize) -> Sums<T, D> {
         let shape = self.shape();
         let sums = vec![T::zero(); shape.sums_len::<T>()];
@@ -131,6 +145,7 @@ impl<const D: usize> Problem<D> {
     }
 
     /// A learner after `iterations`, with the objective `J` after every E-step and every M-step in turn.
+    #[must_use]
     pub fn fit<T: Real>(&self, options: Options, iterations: usize) -> (Model<T, D>, Vec<f64>) {
         let (mut learner, mut statistics) = (self.learner(options), self.statistics(2));
         let mut chain = Vec::new();
@@ -172,6 +187,7 @@ impl<const D: usize> Problem<D> {
     }
 
     /// `h` `[cell][feature]`, by the definition.
+    #[must_use]
     pub fn naive_h(&self) -> Vec<Vec<f64>> {
         let windows = self.windows();
         let mean = |k: usize, z: usize| {
@@ -181,6 +197,7 @@ impl<const D: usize> Problem<D> {
     }
 
     /// `s_tk = log p_k + Σ_z c_tz log h_kz`, by the definition.
+    #[must_use]
     pub fn naive_scores(&self) -> Vec<Vec<f64>> {
         let h = self.naive_h();
         let words = |bag: &[f64], k: usize| {
@@ -191,6 +208,7 @@ impl<const D: usize> Problem<D> {
     }
 
     /// One exact iteration, by the definition: `pi`, `prior` learned.
+    #[must_use]
     pub fn naive_iteration(&self, pseudocount: f64) -> (Vec<Vec<f64>>, Vec<f64>) {
         let (windows, h, volume) = (self.windows(), self.naive_h(), self.windows().volume() as f64);
         let q: Vec<Vec<f64>> = self.naive_scores().iter().map(|s| softmax(s)).collect();
@@ -210,6 +228,8 @@ impl<const D: usize> Problem<D> {
 }
 
 /// The learner's `pi` as `[cell][feature]`.
+///
+/// Example: [`testing`](crate::testing).
 pub fn rows<T: Real, const D: usize>(learner: &Model<T, D>) -> Vec<Vec<f64>> {
     let grid = learner.grid();
     let (cells, features) = (grid.shape().cells(), grid.shape().features());
@@ -217,29 +237,40 @@ pub fn rows<T: Real, const D: usize>(learner: &Model<T, D>) -> Vec<Vec<f64>> {
 }
 
 /// The learner's location prior.
+///
+/// Example: [`testing`](crate::testing).
 pub fn prior<T: Real, const D: usize>(learner: &Model<T, D>) -> Vec<f64> {
     learner.grid().prior().iter().map(|p| Real::to_f64(*p)).collect()
 }
 
 /// `log Σ exp s`.
+///
+/// Example: [`testing`](crate::testing).
 pub fn log_sum_exp(s: &[f64]) -> f64 {
     let most = s.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     most + s.iter().map(|s| (s - most).exp()).sum::<f64>().ln()
 }
 
 /// `exp s / Σ exp s`.
+///
+/// Example: [`testing`](crate::testing).
+#[must_use]
 pub fn softmax(s: &[f64]) -> Vec<f64> {
     let total = log_sum_exp(s);
     s.iter().map(|s| (s - total).exp()).collect()
 }
 
 /// The largest difference of two tables.
+///
+/// Example: [`testing`](crate::testing).
 pub fn distance(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter().zip(b).map(|(a, b)| row_distance(a, b)).fold(0.0, f64::max)
 }
 
 /// The largest difference of two rows.
+///
+/// Example: [`testing`](crate::testing).
 pub fn row_distance(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)

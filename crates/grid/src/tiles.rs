@@ -155,6 +155,18 @@ impl<const D: usize> Tiles<D> {
     }
 }
 
+impl<const D: usize> Tiles<D> {
+    /// Writes a plane `[cell]` as a row `[slot]`, tile by tile; padding is zero.
+    #[inline(always)]
+    pub(crate) fn pack<T: Copy + Default>(&self, plane: &[T], row: &mut [T]) {
+        row.fill(T::default());
+        self.visit(0..self.count, |tile, cells| {
+            let slot = tile * self.lanes;
+            cells.gather(plane, row.get_mut(slot..slot + self.lanes).unwrap_or_default());
+        });
+    }
+}
+
 /// Lanes of a row at most.
 const MOST_LANES: usize = 16;
 

@@ -2,9 +2,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "indices are those of the mathematics")]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use countgrid_counts::{Bag, Dense};
 use countgrid_em::{Anneal, Fit, FreeEnergy};
 use countgrid_grid::{Options, PosteriorThreshold, UpdateRule};
@@ -67,7 +65,7 @@ fn one_iteration<const D: usize>(p: Problem<D>, seed: u64) -> Outcome {
     let (learner, _) = p.fit::<f64>(options, 1);
     let (pi, prior) = p.naive_iteration(pseudocount);
     prop_assert!(distance(&rows(&learner), &pi) <= CLOSE);
-    prop_assert!(row_distance(&common::prior(&learner), &prior) <= CLOSE);
+    prop_assert!(row_distance(&crate::common::prior(&learner), &prior) <= CLOSE);
     Ok(())
 }
 
@@ -90,7 +88,7 @@ fn one_iteration_in_single_precision<const D: usize>(p: Problem<D>, _: u64) -> O
     // n is a ratio of sums weighted with q: its relative error is at most four times that of q.
     let allowed = 4.0 * 2.0 * 8.0 * largest * 2.0f64.powi(-24);
     prop_assert!(distance(&rows(&learner), &pi) <= allowed);
-    prop_assert!(row_distance(&common::prior(&learner), &prior) <= allowed);
+    prop_assert!(row_distance(&crate::common::prior(&learner), &prior) <= allowed);
     Ok(())
 }
 

@@ -1,8 +1,6 @@
 //! What is refused, and what happens at the ends of the float range.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use countgrid_counts::{Bag, Dense};
 use countgrid_em::Fit;
 use countgrid_grid::{

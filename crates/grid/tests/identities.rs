@@ -2,9 +2,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "indices are those of the mathematics")]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use countgrid_counts::{CsrBuf, Dense};
 use countgrid_em::{Fit, Learn, Tables, TablesMut};
 use countgrid_grid::{Grid, Learner, Options, PosteriorThreshold, Shape, Statistics};

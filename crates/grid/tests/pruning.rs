@@ -121,26 +121,45 @@ fn contrast() -> impl Strategy<Value = f64> {
     prop_oneof![Just(0.0), 0.0..3.0, 5.0..20.0]
 }
 
+/// Circle, plane and space, so many cases of each.
+macro_rules! nothing_changes_a_bit {
+    ($module:ident, $cases:literal $(, $slow:meta)?) => {
+        mod $module {
+            use super::*;
+
+            proptest! {
+                #![proptest_config(ProptestConfig::with_cases($cases))]
+
+                $(#[$slow])?
+                #[test]
+                fn on_a_circle(cells in 50usize..200, side in 1usize..9, contrast in contrast(), posterior_threshold in 0usize..3, cold: bool, seed: u64) {
+                    let options = Options { pseudocount: 0.1, ..Options::default() };
+                    Problem::new([cells], [side], contrast, seed).check(posterior_threshold, cold, options)?;
+                }
+
+                $(#[$slow])?
+                #[test]
+                fn in_the_plane(extents in [5usize..16, 9usize..17], side in 1usize..5, contrast in contrast(), posterior_threshold in 0usize..3, cold: bool, seed: u64) {
+                    let options = Options { learn_prior: true, inner_passes: 2, ..Options::default() };
+                    Problem::new(extents, [side, side + 1], contrast, seed).check(posterior_threshold, cold, options)?;
+                }
+
+                $(#[$slow])?
+                #[test]
+                fn in_space(extents in [2usize..6, 3usize..6, 5usize..9], side in 1usize..3, contrast in contrast(), posterior_threshold in 0usize..3, cold: bool, seed: u64) {
+                    let options = Options { prior_pseudocount: 0.5, learn_prior: true, ..Options::default() };
+                    Problem::new(extents, [side; 3], contrast, seed).check(posterior_threshold, cold, options)?;
+                }
+            }
+        }
+    };
+}
+
+nothing_changes_a_bit!(few, 5);
+nothing_changes_a_bit!(many, 48, ignore = "slow: `cargo test --workspace -- --include-ignored`");
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-
-    #[test]
-    fn on_a_circle(cells in 50usize..200, side in 1usize..9, contrast in contrast(), posterior_threshold in 0usize..3, cold: bool, seed: u64) {
-        let options = Options { pseudocount: 0.1, ..Options::default() };
-        Problem::new([cells], [side], contrast, seed).check(posterior_threshold, cold, options)?;
-    }
-
-    #[test]
-    fn in_the_plane(extents in [5usize..16, 9usize..17], side in 1usize..5, contrast in contrast(), posterior_threshold in 0usize..3, cold: bool, seed: u64) {
-        let options = Options { learn_prior: true, inner_passes: 2, ..Options::default() };
-        Problem::new(extents, [side, side + 1], contrast, seed).check(posterior_threshold, cold, options)?;
-    }
-
-    #[test]
-    fn in_space(extents in [2usize..6, 3usize..6, 5usize..9], side in 1usize..3, contrast in contrast(), posterior_threshold in 0usize..3, cold: bool, seed: u64) {
-        let options = Options { prior_pseudocount: 0.5, learn_prior: true, ..Options::default() };
-        Problem::new(extents, [side; 3], contrast, seed).check(posterior_threshold, cold, options)?;
-    }
 
     /// One bag at a time, in the scratch of one, and all together give the same posteriors.
     #[test]

@@ -1,8 +1,6 @@
 //! Tables of codes: how they are made, what they promise, and what they refuse.
 
-mod common;
-
-use common::{Problem, row_distance, softmax};
+use crate::common::{Problem, row_distance, softmax};
 use countgrid_counts::{Bag, Bags, Dense};
 use countgrid_grid::{Code, Grid, GridError, LogHistograms, QuantisedHistograms, Shape};
 use countgrid_math::Real;
@@ -53,7 +51,7 @@ fn row<C: Code, const D: usize>(table: &QuantisedHistograms<C, Vec<u8>, D>, row:
 }
 
 /// What f64 posteriors and evidence are off by themselves: see [`common::CLOSE`].
-const CLOSE: f64 = common::CLOSE;
+const CLOSE: f64 = crate::common::CLOSE;
 
 /// Against [`LogHistograms`] in f64 and against the definition, each within what is promised.
 fn keeps_its_bounds<C: Code, const D: usize>(p: &Problem<D>, most: f64) -> Result<(), TestCaseError> {
@@ -85,7 +83,7 @@ fn keeps_its_bounds<C: Code, const D: usize>(p: &Problem<D>, most: f64) -> Resul
         let more = bound.total_variation - (bound.score / 2.0).tanh();
         let off = row_distance(&q, &softmax(&scores));
         prop_assert!(off <= (rest / 2.0).tanh() + more + CLOSE, "{off} {rest} {more}");
-        let off = (common::log_sum_exp(&scores) - evidence).abs();
+        let off = (crate::common::log_sum_exp(&scores) - evidence).abs();
         prop_assert!(off <= bound.log_evidence - bound.score + rest + CLOSE, "{off} {rest}");
     }
     Ok(())
@@ -253,7 +251,7 @@ proptest! {
 
     /// Bytes have no alignment.
     #[test]
-    fn any_address_serves(p in common::problem::<2>(5), offset in 0usize..8) {
+    fn any_address_serves(p in crate::common::problem::<2>(5), offset in 0usize..8) {
         let table = quantised::<u16, _, 2>(&histograms::<f32, 2>(&p));
         let moved = [vec![0; offset], table.bytes().to_vec()].concat();
         let there = QuantisedHistograms::<u16, _, 2>::new(p.shape(), &moved[offset..]).unwrap();

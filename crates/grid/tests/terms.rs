@@ -1,8 +1,6 @@
 //! Terms of the free energy: they sum to what the posterior says, and each is what the definition says.
 
-mod common;
-
-use common::{Problem, log_sum_exp, problem};
+use crate::common::{Problem, log_sum_exp, problem};
 use countgrid_counts::{Bag, CsrBuf};
 use countgrid_em::testing::{Tolerance, check_expected_counts_gradient};
 use countgrid_em::{ExpectedCounts, FreeEnergy, Tables};

@@ -8,6 +8,8 @@ use crate::{GtmError, Space, error::same_length};
 /// Points of a regular grid on `[-1, 1]²`, `[axis][point]`; point `y nx + x`, so the first axis is the fastest.
 /// A single column (row) of points is at 0.
 ///
+/// Example: [`Learner`](crate::Learner).
+///
 /// # Errors
 /// [`GtmError::Length`] unless `points` has `2 nx ny` elements.
 pub fn grid_points<T: Real>(nx: usize, ny: usize, points: &mut [T]) -> Result<(), GtmError> {
@@ -19,6 +21,14 @@ pub fn grid_points<T: Real>(nx: usize, ny: usize, points: &mut [T]) -> Result<()
 
 /// Points of a regular grid on the torus `[-1, 1)²`: the last of a row is as far from the first as from the one
 /// before.
+///
+/// ```
+/// use countgrid_gtm::torus_points;
+/// let mut points = [0.0f64; 8]; // the first axis of all points, then the second
+/// torus_points(4, 1, &mut points)?;
+/// assert_eq!(points, [-1.0, -0.5, 0.0, 0.5, -1.0, -1.0, -1.0, -1.0]);
+/// # Ok::<(), countgrid_gtm::GtmError>(())
+/// ```
 ///
 /// # Errors
 /// [`GtmError::Length`] unless `points` has `2 nx ny` elements.
@@ -43,6 +53,16 @@ fn fill<T: Real>(
 
 /// Points drawn from a Gaussian of standard deviation `spread`, each coordinate drawn again until it is within
 /// `clip` deviations (a sinh of a far point is large): rejection by Marsaglia's polar method.
+///
+/// ```
+/// use countgrid_gtm::gaussian_points;
+/// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+///
+/// let mut points = [0.0f64; 200];
+/// gaussian_points(0.5, 2.0, &mut ChaCha8Rng::seed_from_u64(1), &mut points)?;
+/// assert!(points.iter().all(|x| x.abs() <= 1.0));
+/// # Ok::<(), countgrid_gtm::GtmError>(())
+/// ```
 ///
 /// # Errors
 /// [`GtmError::Setting`] unless `spread` is finite and above zero and `clip` is above 0.1.
@@ -77,6 +97,15 @@ pub fn gaussian_points<T: Real>(
 /// Centres for [`Basis::sinh`] in a half plane, `[axis][centre]`: for each radius, `angles` of them at `π i / angles`.
 ///
 /// A centre and its opposite give one basis function, up to sign.
+///
+/// ```
+/// use countgrid_gtm::half_plane_centres;
+/// let mut centres = [0.0f64; 8];
+/// half_plane_centres(2, &[1.0, 2.0], &mut centres)?;
+/// let expected = [1.0, 0.0, 2.0, 0.0, 0.0, 1.0, 0.0, 2.0];
+/// assert!(centres.iter().zip(expected).all(|(x, expected)| (x - expected).abs() < 1e-15));
+/// # Ok::<(), countgrid_gtm::GtmError>(())
+/// ```
 ///
 /// # Errors
 /// [`GtmError::Length`] unless `centres` has `2 angles` elements for each radius.

@@ -52,6 +52,8 @@ impl<'a, B: Bags, T: Real> Documents<'a, B, T> {
 }
 
 /// Rows of any finite numbers, `[row][feature]`, for a Gaussian map.
+///
+/// Example: [`Documents`](crate::Documents).
 #[derive(Clone, Copy, Debug)]
 pub struct Reals<'a, T> {
     features: usize, // at least 1

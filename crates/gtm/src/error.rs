@@ -1,6 +1,8 @@
 use core::fmt;
 
 /// Why a map, a table or a document was refused.
+///
+/// Example: [`Shape`](crate::Shape).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

@@ -5,6 +5,8 @@ use countgrid_math::Real;
 use crate::{Documents, Emissions, Gtm, GtmError, Reals, Shape, Source, Statistics, estep::EStep, mstep};
 
 /// What an M-step does.
+///
+/// Example: [`Learner`](crate::Learner).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",

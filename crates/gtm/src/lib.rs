@@ -66,6 +66,7 @@
 //! * `rayon`: the E-step on all threads of the pool that it is called in, where the scratch of [`Statistics`] serves more than
 //!   one document. No result depends on it: a document is placed by one thread, and each sum is added up by one thread, in
 //!   the order of documents.
+//! * `testing`: random problems and naive references, for property tests with proptest.
 //! * `serde`: shapes, priors and options are read and written. What a constructor checks is checked when
 //!   it is read.
 //!
@@ -86,7 +87,7 @@
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 extern crate std;
 
 mod basis;
@@ -108,6 +109,8 @@ mod shape;
 mod start;
 mod statistics;
 mod terms;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 #[cfg(feature = "alloc")]
 pub use crate::start::principal_scores;
@@ -122,4 +125,6 @@ pub use crate::{
     shape::{EmissionModel, Inflation, Shape, Space},
     statistics::Statistics,
 };
+#[cfg(feature = "alloc")]
+pub use countgrid_math::AlignedVec;
 pub use countgrid_torus::constant;

@@ -10,6 +10,8 @@ use crate::{
 };
 
 /// `f64`s of scratch that [`Gtm::magnification`] needs.
+///
+/// Example: [`Gtm::magnification`](crate::Gtm::magnification).
 #[must_use]
 pub const fn magnification_scratch_len(shape: &Shape) -> usize {
     shape.axes() * (shape.axes() + 3)
@@ -25,6 +27,27 @@ impl<T: Real, S: AsRef<[T]>> Gtm<T, S> {
     /// [`Basis::row`] and [`Basis::gradients`]; `scratch`: at least [`magnification_scratch_len`]. Covariates of
     /// documents are those of the first profile, exposure is 1, and of a multinomial map the metric is that of one
     /// token.
+    ///
+    /// ```
+    /// use countgrid_gtm::{Basis, EmissionModel, Gtm, Priors, Shape, grid_points, magnification_scratch_len};
+    /// use countgrid_em::TablesMutExt;
+    ///
+    /// let shape = Shape::new(EmissionModel::Poisson, 9, 2, 5, 2)?;
+    /// let (mut points, mut centres, mut phi) = ([0.0; 18], [0.0; 8], [0.0; 45]);
+    /// grid_points(3, 3, &mut points)?;
+    /// grid_points(2, 2, &mut centres)?;
+    /// let basis = Basis::rbf(&centres, 2, 1.0)?;
+    /// basis.table(&points, &mut phi)?;
+    /// let mut map = Gtm::new_in(shape, &points, &phi, Priors::default(), vec![0.0; shape.map_len()])?;
+    /// map.set("weights", &[0.5, -1.0, 2.0, 0.0, 1.0, -0.5, 1.5, 0.5, -2.0, 1.0]).unwrap();
+    ///
+    /// let (mut row, mut gradients) = ([0.0; 5], [0.0; 10]);
+    /// basis.row(&[0.0, 0.0], &mut row)?;
+    /// basis.gradients(&[0.0, 0.0], &mut gradients)?;
+    /// let mut scratch = vec![0.0; magnification_scratch_len(&shape)];
+    /// assert!(map.magnification(&row, &gradients, &mut scratch)? > 0.0);
+    /// # Ok::<(), countgrid_gtm::GtmError>(())
+    /// ```
     ///
     /// # Errors
     /// [`GtmError::Length`]; [`GtmError::Setting`] where rates are not finite.

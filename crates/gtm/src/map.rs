@@ -6,6 +6,8 @@ use countgrid_math::Real;
 use crate::{EmissionModel, GtmError, Inflation, Shape, error::same_length};
 
 /// Ridge: independent Gaussian priors of the weights. Precisions are at least 0.
+///
+/// Example: [`Learner`](crate::Learner).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",

@@ -3,6 +3,8 @@ use countgrid_em::{Table, elements};
 use crate::GtmError;
 
 /// What a count of a document is, given a latent point.
+///
+/// Example: [`Shape`](crate::Shape).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EmissionModel {
     /// Zero-inflated Poisson: with probability `p` a count is forced to 0, otherwise its rate is `λ`.
@@ -18,6 +20,8 @@ pub enum EmissionModel {
 }
 
 /// On what the inflation probability of a zero-inflated map depends.
+///
+/// Example: [`Shape`](crate::Shape).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Inflation {
@@ -61,6 +65,8 @@ impl EmissionModel {
 }
 
 /// How distances between latent points are measured.
+///
+/// Example: [`Shape`](crate::Shape).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Space {

@@ -27,6 +27,18 @@ const ROUNDS: usize = 500;
 /// positive, the first of equals. By block subspace iteration from a fixed start: exact, up to rounding, for at most 24
 /// documents or features; else until the leading variances settle to 1e-13 or after 500 rounds.
 ///
+/// ```
+/// use countgrid_counts::Dense;
+/// use countgrid_gtm::{Documents, principal_scores};
+///
+/// // Two documents about one thing, two about another.
+/// let counts = [4.0f64, 1.0, 0.0, 5.0, 0.0, 0.0, 0.0, 1.0, 4.0, 0.0, 0.0, 5.0];
+/// let bags = Dense::new(3, &counts).unwrap();
+/// let scores = principal_scores::<f64, _>(&Documents::new(bags), 1)?;
+/// assert!(scores[0] * scores[1] > 0.0 && scores[0] * scores[2] < 0.0);
+/// # Ok::<(), countgrid_gtm::GtmError>(())
+/// ```
+///
 /// # Errors
 /// [`GtmError::Empty`] without documents or axes.
 pub fn principal_scores<T: Real, D: Source<T>>(documents: &D, axes: usize) -> Result<Vec<f64>, GtmError> {

@@ -16,6 +16,8 @@ use crate::{GtmError, Shape, error::long_enough, error::same_length};
 /// | `inflated` | `[feature][profile or point]` | on the general path `C`, `Σ r_nk Z_nkj` over documents of a profile |
 /// | `profiles` | `[profile]` | documents of each, on the general path |
 /// | `totals` | two | documents, and `Σ t²` |
+///
+/// Example: [`Learner`](crate::Learner).
 #[derive(Clone, Copy, Debug)]
 pub struct Statistics<T, S, W> {
     shape: Shape,

@@ -2,10 +2,8 @@
 
 #![allow(clippy::needless_range_loop, reason = "indices are those of the mathematics")]
 
-mod common;
-
-use common::{COLUMNS, POINTS, Path, Problem, close, latent, problem};
 use countgrid_em::{Learn, TablesExt};
+use countgrid_gtm::testing::{COLUMNS, POINTS, Path, Problem, close, latent, problem};
 use countgrid_gtm::{Basis, EmissionModel, Inflation, Options};
 use countgrid_math::{sigmoid, softplus};
 use proptest::prelude::*;

@@ -1,11 +1,11 @@
 //! The identities of the model, numbered, for every emission model and both paths.
 
-mod common;
-
-use common::{COLUMNS, POINTS, Path, Problem, chain, close, emission_model, latent, problem};
 use countgrid_counts::{Bag, Dense, Event, Zip};
 use countgrid_em::testing::{Tolerance, check_terms_sum};
 use countgrid_em::{Learn, TablesExt};
+use countgrid_gtm::testing::{
+    self, COLUMNS, POINTS, Path, Problem, chain, close, emission_model, latent, problem,
+};
 use countgrid_gtm::{EmissionModel, Emissions, Gtm, GtmError, Inflation, Learner, Options, Priors, Shape};
 use proptest::prelude::*;
 
@@ -156,7 +156,7 @@ proptest! {
         let (b, other) = chain(&turned, emission_model, Path::Fast, Options::default(), 3);
         // Three iterations pass on the roundings of the first; line searches decide alike but at a tie.
         prop_assert!(one.iter().zip(&other).all(|(x, y)| close(*x, *y, 1e-8)), "{one:?} {other:?}");
-        let row = |map: &common::Map<f64>, j: usize| map.map().row("weights", j).unwrap().to_vec();
+        let row = |map: &testing::Map<f64>, j: usize| map.map().row("weights", j).unwrap().to_vec();
         for j in 0..features {
             let pairs = row(&a, j).into_iter().zip(row(&b, features - 1 - j)).collect::<Vec<_>>();
             prop_assert!(pairs.iter().all(|(x, y)| close(*x, *y, 1e-5)), "{pairs:?}");
@@ -176,7 +176,7 @@ proptest! {
         }
         other.set("mixing", &reversed("mixing")).unwrap();
         let x = problem.naive_posterior(&map, Path::Fast).0;
-        let learner: common::Map<f64> = Learner::allocate(other, Options::default()).unwrap();
+        let learner: testing::Map<f64> = Learner::allocate(other, Options::default()).unwrap();
         let mut sums = problem.sums(emission_model, Path::Fast);
         let y = problem.e_step(&learner, &mut sums);
         prop_assert!(close(x, y, ROUNDING));
@@ -247,7 +247,7 @@ proptest! {
         for name in ["weights", "inflation", "precision", "mixing"] {
             other.set(name, &turned(name)).unwrap();
         }
-        let learner: common::Map<f64> = Learner::allocate(other, Options::default()).unwrap();
+        let learner: testing::Map<f64> = Learner::allocate(other, Options::default()).unwrap();
         let before = problem.learner::<f64>(emission_model, Path::Fast, Options::default());
         let mut sums = problem.sums(emission_model, Path::Fast);
         let (x, y) = (problem.e_step(&before, &mut sums), problem.e_step(&learner, &mut sums));
@@ -271,8 +271,8 @@ proptest! {
 #[allow(clippy::too_many_arguments, reason = "a formula")]
 fn gradient(
     problem: &Problem,
-    learner: &common::Map<f64>,
-    sums: &common::Sums<f64>,
+    learner: &testing::Map<f64>,
+    sums: &testing::Sums<f64>,
     phi: &[f64],
     emission_model: EmissionModel,
     path: Path,

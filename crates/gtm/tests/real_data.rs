@@ -77,6 +77,7 @@ fn chain<T: Real>(
 }
 
 #[test]
+#[ignore = "slow: `cargo test --workspace -- --include-ignored`"]
 fn objectives_never_rise_on_real_abstracts() {
     let Some(words) = abstracts() else { return };
     for emission_model in EmissionModel::ALL {

@@ -5,6 +5,8 @@ use countgrid_math::{Real, exp, ln, log_sum_exp, softplus, sqrt};
 use crate::{Harmonium, HarmoniumError, Noise, block::Block, wide::Wide};
 
 /// An estimate of `log Z` with what it is worth.
+///
+/// Example: [`Harmonium::annealed_log_partition`](crate::Harmonium::annealed_log_partition).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PartitionEstimate {
     /// `log` of the mean weight times the `Z` without couplings, in nats. The mean is unbiased, so its logarithm is low

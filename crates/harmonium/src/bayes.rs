@@ -5,6 +5,8 @@ use countgrid_math::Real;
 use crate::{HarmoniumError, Prior, error::same_length, wide::Wide};
 
 /// What keeps a variance from freezing at zero: it rests on few, correlated numbers.
+///
+/// Example: [`empirical_bayes`](crate::empirical_bayes).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Guard {
     /// No variance below so much; 0 is the bare formula.
@@ -19,6 +21,8 @@ pub enum Guard {
 }
 
 /// Which elements share a mean and a variance.
+///
+/// Example: [`empirical_bayes`](crate::empirical_bayes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// Each row (word, feature) has its own.

@@ -32,6 +32,8 @@ pub struct IsingModel<S> {
 }
 
 /// How a perfect draw came about.
+///
+/// Example: [`IsingModel`](crate::IsingModel).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Draw {
     /// The horizon `T`, a power of two, from which all chains met.
@@ -161,6 +163,8 @@ fn bounds(row: &[f64], low: &[f64], high: &[f64]) -> (f64, f64) {
 
 /// Uniform numbers that belong to a time: a generator is seeded anew for each, so nothing is kept and nothing is
 /// redrawn.
+///
+/// Example: [`IsingModel`](crate::IsingModel).
 #[derive(Clone, Copy, Debug)]
 pub struct Uniforms<R> {
     seed: u64,

@@ -170,6 +170,8 @@ pub fn r_hat(traces: &[f64], steps: usize) -> Result<f64, HarmoniumError> {
 /// smallest prior variance: a curvature of `1/v` asks for `ε² < 4v`, and that of the common mean is at most `N M` for
 /// binary words. A safe start; in practice steps up to one and a half times as long have been stable.
 ///
+/// Example: [the crate's](crate).
+///
 /// # Errors
 /// [`HarmoniumError::Setting`] unless the variance is above zero and the size at least 1.
 /// # Source

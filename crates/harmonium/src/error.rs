@@ -1,6 +1,8 @@
 use core::fmt;
 
 /// Why a harmonium, a table, a batch or a step was refused.
+///
+/// Example: [`effective_sample_size`](crate::effective_sample_size).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

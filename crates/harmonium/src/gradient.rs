@@ -14,6 +14,8 @@ use crate::{
 /// data minus model is the gradient of the log-likelihood.
 ///
 /// The storage is the caller's, of [`Shape::gradient_len`] elements. It adds up over batches in any split.
+///
+/// Example: [`Harmonium::contrastive_divergence`](crate::Harmonium::contrastive_divergence).
 #[derive(Clone, Copy, Debug)]
 pub struct Gradient<T, S> {
     shape: Shape,
@@ -128,6 +130,8 @@ impl<T: Real, S: AsRef<[T]>> Harmonium<T, S> {
 }
 
 /// How far parameters follow a gradient.
+///
+/// Example: [`Harmonium::contrastive_divergence`](crate::Harmonium::contrastive_divergence).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     /// Of `alpha` and `beta`.
@@ -137,6 +141,8 @@ pub struct Rates {
 }
 
 /// What became of a step.
+///
+/// Example: [`Harmonium::contrastive_divergence`](crate::Harmonium::contrastive_divergence).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The parameters have moved.

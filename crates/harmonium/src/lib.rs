@@ -56,6 +56,7 @@
 //!
 //! * `std` (default): the instruction set is chosen at run time. No result depends on it.
 //! * `alloc`: constructors that own their tables.
+//! * `testing`: random models, for property tests with proptest.
 //! * `serde`: shapes, wings and acceptance rates are read and written. What a constructor checks is checked when
 //!   it is read.
 //!
@@ -76,6 +77,8 @@
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
+#[cfg(feature = "testing")]
+extern crate std;
 
 mod ais;
 mod bayes;
@@ -97,6 +100,8 @@ mod prior;
 mod serialised;
 mod shape;
 mod terms;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod wide;
 
 pub use crate::{

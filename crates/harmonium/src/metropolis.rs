@@ -12,6 +12,8 @@ use crate::{
 };
 
 /// Proposals made and taken.
+///
+/// Example: [`Draws`](crate::Draws).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Acceptance {
@@ -118,6 +120,8 @@ impl<T: Real, S: AsRef<[T]>> Harmonium<T, S> {
 }
 
 /// Memory and settings of [`Harmonium::exchange`].
+///
+/// Example: [`Draws`](crate::Draws).
 #[derive(Debug)]
 pub struct Exchange<'a, T> {
     /// Standard deviation of the random walk of every coupling.
@@ -186,6 +190,8 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Harmonium<T, S> {
 }
 
 /// Memory of [`Harmonium::adjusted_langevin`].
+///
+/// Example: [`Draws`](crate::Draws).
 #[derive(Debug)]
 pub struct Adjusted<'a, T> {
     /// Tables of the proposed model, [`crate::Shape::model_len`].

@@ -12,6 +12,8 @@ use crate::{
 
 /// Adds `weight W Wᵀ` to `v` `[M][M]`, in f64: with weights `1/S`, `E[V]` over `S` samples. `w` `[M][J]`.
 ///
+/// Example: [the crate's](crate).
+///
 /// # Errors
 /// [`HarmoniumError::Length`].
 pub fn add_gram<T: Real>(w: &[T], topics: usize, weight: f64, v: &mut [f64]) -> Result<(), HarmoniumError> {
@@ -34,6 +36,8 @@ fn rows<T>(table: &'static str, w: &[T], topics: usize) -> Result<usize, Harmoni
 }
 
 /// Elements of scratch of [`align`].
+///
+/// Example: [`align`](crate::align).
 #[must_use]
 pub const fn align_scratch_len(topics: usize) -> usize {
     2 * topics * topics
@@ -44,6 +48,16 @@ pub const fn align_scratch_len(topics: usize) -> usize {
 ///
 /// The distribution of words depends on `V` alone, so samples are determined up to rotations; average aligned ones.
 /// `w`, `reference` `[M][J]`; `scratch`: [`align_scratch_len`] elements.
+///
+/// ```
+/// use countgrid_harmonium::{align, align_scratch_len};
+/// // Of two words and two topics; the sample has the topics of the reference exchanged.
+/// let (sample, reference) = ([1.0f64, 2.0, 0.0, 3.0], [2.0, 1.0, 3.0, 0.0]);
+/// let mut rotation = [0.0; 4];
+/// align(&sample, &reference, 2, &mut rotation, &mut [0.0; align_scratch_len(2)])?;
+/// assert!(rotation.iter().zip([0.0, 1.0, 1.0, 0.0]).all(|(q, expected)| (q - expected).abs() < 1e-12));
+/// # Ok::<(), countgrid_harmonium::HarmoniumError>(())
+/// ```
 ///
 /// # Errors
 /// [`HarmoniumError::Length`], [`HarmoniumError::Nothing`], [`HarmoniumError::NotFinite`], [`HarmoniumError::Scratch`].
@@ -79,6 +93,15 @@ pub fn align<T: Real>(
 /// Adds `weight W Q` to `mean` `[M][J]`: the mean of aligned samples, from which `E[h | x] = meanᵀ x`. Without a
 /// rotation `Q` is the identity.
 ///
+/// ```
+/// use countgrid_harmonium::add_rotated;
+/// let mut mean = [0.0f64; 4];
+/// add_rotated(&[1.0, 2.0, 0.0, 3.0], Some(&[0.0, 1.0, 1.0, 0.0]), 2, 0.5, &mut mean)?;
+/// add_rotated(&[2.0, 1.0, 3.0, 0.0], None, 2, 0.5, &mut mean)?;
+/// assert_eq!(mean, [2.0, 1.0, 3.0, 0.0]);
+/// # Ok::<(), countgrid_harmonium::HarmoniumError>(())
+/// ```
+///
 /// # Errors
 /// [`HarmoniumError::Length`], [`HarmoniumError::Nothing`].
 /// # Source
@@ -113,6 +136,17 @@ pub fn add_rotated<T: Real>(
 /// `(x - y)ᵀ V (x - y)`, the squared distance of two documents in topic space, from `E[V]` alone; no alignment needed.
 /// `scratch`: `M` elements.
 ///
+/// ```
+/// use countgrid_counts::Dense;
+/// use countgrid_harmonium::{add_gram, distance_squared};
+///
+/// let mut v = [0.0; 4];
+/// add_gram(&[1.0f64, 0.0], 1, 1.0, &mut v)?; // of two words only the first says anything
+/// let bags = Dense::new(2, &[3.0f64, 1.0, 1.0, 9.0]).unwrap();
+/// assert_eq!(distance_squared(&v, (&bags, 0), (&bags, 1), &mut [0.0; 2])?, 4.0);
+/// # Ok::<(), countgrid_harmonium::HarmoniumError>(())
+/// ```
+///
 /// # Errors
 /// [`HarmoniumError::Words`], [`HarmoniumError::Length`], [`HarmoniumError::NoSuchDocument`], [`HarmoniumError::Scratch`].
 pub fn distance_squared<A: Bags, B: Bags>(
@@ -144,6 +178,8 @@ pub fn distance_squared<A: Bags, B: Bags>(
 ///
 /// `v` `[M][M]`, symmetric, is used up; `scratch`: `M²` elements. Jacobi rotations: for up to some hundreds of words.
 /// Of each eigenvector the first element that is not zero is positive.
+///
+/// Example: [`empirical_bayes`](crate::empirical_bayes).
 ///
 /// # Errors
 /// [`HarmoniumError::Length`], [`HarmoniumError::Nothing`], [`HarmoniumError::NotFinite`], [`HarmoniumError::Scratch`].

@@ -4,6 +4,8 @@ use countgrid_math::Real;
 use crate::HarmoniumError;
 
 /// Which distributions the two layers have.
+///
+/// Example: [`Shape`](crate::Shape).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]

@@ -11,6 +11,8 @@ use crate::{
 
 /// How the terms of a document's free energy are summed into groups; topics and the normaliser are the same in both.
 /// The block of features is that of a dual wing; a single wing has none.
+///
+/// Example: [`Terms`](crate::Terms).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Grouping {

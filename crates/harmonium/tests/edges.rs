@@ -1,6 +1,6 @@
 //! Bad input meets an error that says what is wrong; seeds give the same bits.
 
-mod common;
+use crate::common;
 
 use common::*;
 use countgrid_counts::{Bag, Dense};

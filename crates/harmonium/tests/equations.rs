@@ -1,6 +1,6 @@
 //! Numbered equations of the source against the formulas written out.
 
-mod common;
+use crate::common;
 
 use common::{Model, draws, log_partition, normal, random, scratch};
 use countgrid_counts::Dense;

@@ -1,6 +1,6 @@
 //! The identities of the model, by enumeration, quadrature and differences.
 
-mod common;
+use crate::common;
 
 use common::*;
 use countgrid_counts::{Bag, Bags, Dense};

@@ -1,7 +1,7 @@
 //! Samplers against enumeration and quadrature. Seeds are fixed and tolerances are sampling errors, so a test that passes
 //! passes always; a threshold of 4.5 standard errors was not chosen with the outcome in view.
 
-mod common;
+use crate::common;
 
 use common::*;
 use countgrid_counts::Dense;

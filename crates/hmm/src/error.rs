@@ -1,6 +1,8 @@
 use core::fmt;
 
 /// Why a model, a table or a sequence was refused.
+///
+/// Example: [`Hmm::left_to_right_in`](crate::Hmm::left_to_right_in).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

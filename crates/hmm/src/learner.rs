@@ -14,6 +14,8 @@ use crate::{
 
 /// Expected counts of a hidden Markov model, in its layout: `start` `[state]`, `trans` `[from][to]` and `emit`
 /// `[symbol][state]`; with the scratch of both steps. All are sums over sequences.
+///
+/// Example: [`Learner`](crate::Learner).
 #[derive(Clone, Copy, Debug)]
 pub struct Statistics<T, S> {
     shape: Shape,
@@ -145,23 +147,7 @@ impl<M> Learner<M> {
     }
 }
 
-impl<M: Tables> Tables for Learner<M> {
-    type Scalar = M::Scalar;
-
-    fn layout(&self) -> &[Table] {
-        self.model.layout()
-    }
-
-    fn buffer(&self) -> &[M::Scalar] {
-        self.model.buffer()
-    }
-}
-
-impl<M: TablesMut> TablesMut for Learner<M> {
-    fn buffer_mut(&mut self) -> &mut [M::Scalar] {
-        self.model.buffer_mut()
-    }
-}
+countgrid_em::tables_of_field!(impl[M] for Learner<M>, model: M);
 
 /// `-a Σ log θ` over the entries that are not zero.
 pub(crate) fn penalty<T: Real>(pseudocount: f64, table: &[T]) -> f64 {

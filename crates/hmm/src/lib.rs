@@ -94,4 +94,6 @@ pub use crate::{
     shape::Shape,
     terms::{Grouping, Posterior, Terms},
 };
+#[cfg(feature = "alloc")]
+pub use countgrid_math::AlignedVec;
 pub use countgrid_torus::constant;

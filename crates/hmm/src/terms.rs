@@ -12,6 +12,8 @@ use crate::{
 };
 
 /// The posterior over states that free energies are of.
+///
+/// Example: [`Terms`](crate::Terms).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Posterior {
@@ -26,6 +28,8 @@ pub enum Posterior {
 }
 
 /// How terms are summed into groups. In both they sum to `F`.
+///
+/// Example: [`Terms`](crate::Terms).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Grouping {

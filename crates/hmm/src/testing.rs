@@ -25,6 +25,8 @@ use proptest::prelude::*;
 use crate::{Hmm, Shape};
 
 /// A model, as tables of the mathematics, and a sequence that it makes possible.
+///
+/// Example: [`testing`](crate::testing).
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// `[state]`.
@@ -38,6 +40,8 @@ pub struct Problem {
 }
 
 /// Up to `states` states, 4 symbols and `longest` positions. Some entries of a model are zero.
+///
+/// Example: [`testing`](crate::testing).
 pub fn problem(states: usize, longest: usize) -> impl Strategy<Value = Problem> {
     (1..=states, 1usize..=4, 1..=longest).prop_flat_map(|(states, symbols, length)| {
         let row = |n| {
@@ -54,6 +58,8 @@ pub fn problem(states: usize, longest: usize) -> impl Strategy<Value = Problem> 
 }
 
 /// As [`problem`], without zeros.
+///
+/// Example: [`testing`](crate::testing).
 pub fn positive(states: usize, longest: usize) -> impl Strategy<Value = Problem> {
     (problem(states, longest), 0.02f64..0.5).prop_map(|(mut p, least)| {
         let lift = |row: &mut Vec<f64>| *row = distribution(row.iter().map(|x| x + least).collect());
@@ -65,6 +71,9 @@ pub fn positive(states: usize, longest: usize) -> impl Strategy<Value = Problem>
 }
 
 /// Divided by the sum; all mass on the first if there is none.
+///
+/// Example: [`testing`](crate::testing).
+#[must_use]
 pub fn distribution(mut row: Vec<f64>) -> Vec<f64> {
     if row.iter().sum::<f64>() == 0.0 {
         row[0] = 1.0;
@@ -75,6 +84,9 @@ pub fn distribution(mut row: Vec<f64>) -> Vec<f64> {
 }
 
 /// What sums over all paths give.
+///
+/// Example: [`testing`](crate::testing).
+#[derive(Clone, Debug)]
 pub struct Enumerated {
     /// `p(x)`.
     pub p: f64,
@@ -90,16 +102,19 @@ pub struct Enumerated {
 
 impl Problem {
     /// Number of states.
+    #[must_use]
     pub fn states(&self) -> usize {
         self.start.len()
     }
 
     /// Number of symbols.
+    #[must_use]
     pub fn symbols(&self) -> usize {
         self.emit[0].len()
     }
 
     /// The shape of the model.
+    #[must_use]
     pub fn shape(&self) -> Shape {
         Shape::new(self.states(), self.symbols()).unwrap()
     }
@@ -112,22 +127,26 @@ impl Problem {
     }
 
     /// The model.
+    #[must_use]
     pub fn hmm<T: Real>(&self) -> Hmm<T, Vec<T>> {
         Hmm::new(self.shape(), self.tables()).unwrap()
     }
 
     /// The sequence.
+    #[must_use]
     pub fn sequence(&self) -> Sequence<'_, u8> {
         Sequence::new(self.symbols(), &self.x).unwrap()
     }
 
     /// Scratch for the sequence, not a number in it.
+    #[must_use]
     pub fn scratch<T: Real>(&self) -> Vec<T> {
         // Whatever scratch holds at first must not matter.
         vec![T::nan(); self.shape().scratch_len::<T>(self.x.len())]
     }
 
     /// `log p(x)`, as the library computes it.
+    #[must_use]
     pub fn log_likelihood(&self) -> f64 {
         self.hmm::<f64>().log_likelihood(&self.sequence(), &mut self.scratch()).unwrap()
     }
@@ -149,6 +168,7 @@ impl Problem {
     }
 
     /// By the definition. `terms` are those of the exact posterior, by position.
+    #[must_use]
     pub fn enumerate(&self) -> Enumerated {
         let (states, n) = (self.states(), self.x.len());
         let (mut p, mut best) = (0.0, 0.0f64);
@@ -179,6 +199,9 @@ impl Problem {
 }
 
 /// The largest difference of two tables.
+///
+/// Example: [`testing`](crate::testing).
+#[must_use]
 pub fn distance(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter()
@@ -188,6 +211,8 @@ pub fn distance(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// As `f64`.
+///
+/// Example: [`testing`](crate::testing).
 pub fn doubles<T: Real>(x: &[T]) -> Vec<f64> {
     x.iter().map(|x| Real::to_f64(*x)).collect()
 }
@@ -198,6 +223,8 @@ pub fn doubles<T: Real>(x: &[T]) -> Vec<f64> {
 /// the sums over up to 9 states, scale and division: below 12 · 15 = 180 of forward, as many of backward. Entries are
 /// zero or at least 0.05 / 8.05, so a term `x log y` weighs them with at most 6: 6 · 360 u, and the reference is no
 /// better. 4096 u in all.
+///
+/// Example: [`testing`](crate::testing).
 pub fn close<T: Real>() -> f64 {
     4096.0 * T::UNIT_ROUNDOFF.to_f64()
 }

@@ -1,6 +1,6 @@
 //! The library against sums over all paths.
 
-mod common;
+use crate::common;
 
 use common::{Problem, close, distance, doubles, positive, problem};
 use countgrid_em::testing::{Tolerance, check_expected_counts_gradient};

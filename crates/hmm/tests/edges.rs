@@ -1,6 +1,6 @@
 //! Bad input, scratch to the element, extreme numbers, long sequences.
 
-mod common;
+use crate::common;
 
 use common::doubles;
 use countgrid_counts::{Sequence, Sequences};

@@ -1,6 +1,6 @@
 //! What holds of any model and sequence.
 
-mod common;
+use crate::common;
 
 use common::{Problem, close, distance, distribution, doubles, positive, problem};
 use countgrid_counts::{Sequences, SequencesBuf};

@@ -1,5 +1,4 @@
 //! Any number of threads, and of sequences together, gives the same bits.
-#![cfg(feature = "rayon")]
 
 use countgrid_counts::Sequences;
 use countgrid_em::{Fit, Learn, Tables, TablesMutExt};

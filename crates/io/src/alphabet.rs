@@ -21,6 +21,8 @@ pub struct Alphabet {
 }
 
 /// Why characters are no alphabet.
+///
+/// Example: [`Alphabet`](crate::Alphabet).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AlphabetError {
@@ -81,16 +83,19 @@ impl Alphabet {
 
     /// Number of symbols.
     #[allow(clippy::len_without_is_empty, reason = "an alphabet is never empty")]
+    #[must_use]
     pub fn len(&self) -> usize {
         self.symbols.len()
     }
 
     /// The symbols, in order.
+    #[must_use]
     pub fn symbols(&self) -> &[char] {
         &self.symbols
     }
 
     /// The number of a symbol.
+    #[must_use]
     pub fn index(&self, symbol: char) -> Option<u16> {
         let symbol = fold(symbol, self.folded);
         let at = self.sorted.binary_search_by_key(&symbol, |&(symbol, _)| symbol).ok()?;

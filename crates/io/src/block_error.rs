@@ -3,6 +3,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Why a file of blocks was refused: the file, the block where there is one, what is wrong, and the remedy.
+///
+/// Example: [`BlockWriter`](crate::BlockWriter).
 #[derive(Debug)]
 pub struct BlockError {
     file: PathBuf,
@@ -15,20 +17,25 @@ impl BlockError {
         Self { file: file.to_path_buf(), block, problem: Box::new(problem) }
     }
     /// The file, or for one without a name its folder.
+    #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
     }
     /// The block, counted from 0.
+    #[must_use]
     pub fn block(&self) -> Option<usize> {
         self.block
     }
     /// What is wrong.
+    #[must_use]
     pub fn problem(&self) -> &BlockProblem {
         &self.problem
     }
 }
 
 /// What can be wrong with a file of blocks.
+///
+/// Example: [`BlockWriter`](crate::BlockWriter).
 #[derive(Debug)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

@@ -25,6 +25,8 @@ mod sealed {
 }
 
 /// A count as a block file stores it: `u32`, `f32` or `f64`, little-endian.
+///
+/// Example: [`BlockWriter`](crate::BlockWriter).
 pub trait Scalar: sealed::Sealed + Count {
     /// What the file's header calls it.
     #[doc(hidden)]
@@ -228,18 +230,22 @@ impl<C: Scalar> BlockFile<C> {
     }
 
     /// Number of blocks.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
     /// Whether there is no block at all.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
     /// Number of features, above every feature of an entry.
+    #[must_use]
     pub fn features(&self) -> u64 {
         self.features
     }
     /// Bytes of the file.
+    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }

@@ -4,6 +4,8 @@ use crate::error::Problem;
 ///
 /// A name must be that of a column, or differ from it in case alone. A role left `None` goes to the column
 /// with a name that is usual for it, if there is one. Without a column of text the columns of numbers are counts.
+///
+/// Example: [`read_json_lines`](crate::read_json_lines).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
     /// The text: else `text`, `body`, `content`, `abstract`, `definition`, `description`, ...
@@ -94,6 +96,14 @@ impl Roles {
             .take(u32::MAX as usize)
             .collect();
         if found.len() < 2 { Err(Problem::NoTextColumn { columns: names.to_vec() }) } else { Ok(found) }
+    }
+
+    /// Whether the first record holds numbers alone, besides its title, label and id, and at least two: then a column that is
+    /// called `text` is one of counts like the others.
+    pub(crate) fn only_numbers<'a>(&self, names: &[String], field: impl Fn(usize) -> &'a str) -> bool {
+        let free = Self { text: None, ..*self };
+        let columns = free.others(names.len()).len();
+        free.numbers(names, field).is_ok_and(|numbers| numbers.len() == columns)
     }
 
     /// The columns that have no role.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use crate::error::ReadError;
 
 /// One text, and where it came from.
+///
+/// Example: [`visit`](crate::visit).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
     /// What the data calls it: the id column, the path inside a folder, or its number from 1.
@@ -26,6 +28,7 @@ pub struct Document {
 /// ```
 /// assert_eq!(countgrid_io::truncate_text("red and  blue ants", 10), "red and…");
 /// ```
+#[must_use]
 pub fn truncate_text(text: &str, characters: usize) -> String {
     let mut title = String::new();
     let mut used = 0;

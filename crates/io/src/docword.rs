@@ -14,6 +14,8 @@ use crate::source::{Limits, Lines};
 pub(crate) const RUN: usize = 1 << 20;
 
 /// Bags of counts over a vocabulary.
+///
+/// Example: [`read_docword`](crate::read_docword).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counts {
     /// The words; features are indices into it.

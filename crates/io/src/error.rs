@@ -27,14 +27,17 @@ impl ReadError {
         Self { file: file.to_path_buf(), line, problem: Box::new(problem) }
     }
     /// The file or folder that was being read.
+    #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
     }
     /// The line, counted from 1, where the problem belongs to one.
+    #[must_use]
     pub fn line(&self) -> Option<u64> {
         self.line
     }
     /// What is wrong.
+    #[must_use]
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
@@ -61,12 +64,16 @@ impl std::error::Error for ReadError {
 }
 
 /// What can be wrong with a data set.
+///
+/// Example: [`ReadError`](crate::ReadError).
 #[derive(Debug)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
 pub enum Problem {
     /// The file system refused.
     Unreadable(io::Error),
+    /// A device, a socket or a named pipe, which may have no end or never begin.
+    NotAFile,
     /// The temporary file in which entries wait to be put in order.
     Spool(io::Error),
     /// The file has no bytes, or blank lines only.
@@ -145,6 +152,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
+            Self::NotAFile => f.write_str("no regular file, but a device, a socket or a named pipe"),
             Self::Spool(error) => {
                 write!(f, "entries cannot be put in order in {}: {error}", std::env::temp_dir().display())
             }
@@ -249,6 +257,7 @@ impl Problem {
                 f.write_str("check the spelling of the path")
             }
             Self::Unreadable(_) => f.write_str("check that it is a readable file or folder"),
+            Self::NotAFile => f.write_str("name a file, or give a pipe as standard input: /dev/stdin"),
             Self::Spool(_) => f.write_str("make room there, or set TMPDIR to a folder on another disk"),
             Self::Empty => f.write_str("check how the file was made, or name another"),
             Self::NotAFolder => f.write_str("name a folder, or the format that the file has"),

@@ -124,6 +124,7 @@ pub(crate) fn each<E: From<ReadError>>(
 /// use std::path::Path;
 /// assert_eq!(countgrid_io::id_in_folder(Path::new("news/autos/7.txt"), Path::new("news")), "autos/7.txt");
 /// ```
+#[must_use]
 pub fn id_in_folder(path: &Path, folder: &Path) -> String {
     let inside = path.strip_prefix(folder).unwrap_or(path);
     inside.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")

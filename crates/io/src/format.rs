@@ -1,6 +1,8 @@
 use std::fmt;
 
 /// What a path holds.
+///
+/// Example: [`read`](crate::read).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
@@ -31,6 +33,8 @@ impl fmt::Display for Format {
 }
 
 /// How the fields of a table are told apart.
+///
+/// Example: [`read_table`](crate::read_table).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
     /// CSV: commas and double quotes.

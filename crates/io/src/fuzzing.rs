@@ -34,6 +34,7 @@ fn options() -> ReadOptions {
 ///
 /// # Panics
 /// If a promise is broken.
+#[must_use]
 pub fn table(data: &[u8]) -> bool {
     let Some((&kind, bytes)) = data.split_first() else { return false };
     let table = [Table::Comma, Table::Semicolon, Table::Tab][usize::from(kind) % 3];
@@ -106,6 +107,7 @@ pub fn table(data: &[u8]) -> bool {
 ///
 /// # Panics
 /// If a promise is broken.
+#[must_use]
 pub fn jsonl(data: &[u8]) -> bool {
     let file = Arc::from(Path::new(FILE));
     let read = |bytes: &[u8]| {
@@ -187,6 +189,7 @@ pub fn sequences(data: &[u8]) -> bool {
 ///
 /// # Panics
 /// If a promise is broken.
+#[must_use]
 pub fn docword(data: &[u8]) -> bool {
     let (words, bytes) = match data.iter().position(|&byte| byte == 0) {
         Some(end) => (&data[..end], &data[end + 1..]),
@@ -227,6 +230,7 @@ pub fn docword(data: &[u8]) -> bool {
 ///
 /// # Panics
 /// If a promise is broken.
+#[must_use]
 pub fn gzip(data: &[u8]) -> bool {
     let read = |bytes: &[u8]| -> Result<(bool, Vec<u8>), Problem> {
         let budget = Budget::new(LIMITS.total_bytes);
@@ -260,6 +264,7 @@ pub fn gzip(data: &[u8]) -> bool {
 ///
 /// # Panics
 /// If a promise is broken.
+#[must_use]
 pub fn model(data: &[u8]) -> bool {
     let model = match ModelFile::from_bytes(data) {
         Ok(model) => model,

@@ -1,3 +1,5 @@
+use std::{path::Path, sync::Arc};
+
 use crate::document::Document;
 
 /// What [`visit`](crate::visit) hands over, one after the other.
@@ -14,6 +16,10 @@ pub enum Item<'a> {
         id: String,
         /// Its class, if the data has classes.
         label: Option<String>,
+        /// The file that it is in.
+        file: Arc<Path>,
+        /// The line of the file on which it begins, from 1.
+        line: u64,
     },
     /// The next bag of a docword file or a table of numbers: its entries that are not zero, `(word, count)`, words
     /// ascending. Only those of a table may be negative.

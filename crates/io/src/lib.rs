@@ -8,7 +8,7 @@
 //! - [`read_sequences`] reads sequences of symbols: FASTA, a column of a table, or lines.
 //! - [`save`] and [`load`] keep tables and texts in a safetensors file, which Python reads as well; a [`ModelFile`]
 //!   is also bytes.
-//! - [`write_atomically`] writes a file as a whole or not at all; [`check_writable`] asks beforehand, and [`check_outputs`]
+//! - [`write_atomically`] writes a file as a whole or not at all, and [`StagedFiles`] several; [`check_writable`] asks beforehand, and [`check_outputs`]
 //!   whether a run would write over what it reads.
 //!
 //! Errors name the file, the line where there is one, what is wrong, and the remedy. Memory grows with what is
@@ -65,7 +65,7 @@ mod write_error;
 
 pub use crate::alphabet::{Alphabet, AlphabetError};
 #[cfg(feature = "files")]
-pub use crate::atomic::{check_writable, write_atomically};
+pub use crate::atomic::{StagedFiles, check_writable, write_atomically};
 pub use crate::block_error::{BlockError, BlockProblem};
 pub use crate::blocks::{BLOCK_BAGS, BLOCK_ENTRIES, BlockFile, BlockWriter, Scalar};
 pub use crate::columns::Columns;
@@ -89,6 +89,8 @@ pub use crate::read::{DataSet, Summary, read, visit};
 pub use crate::sequences::{
     SequenceFormat, SequenceOptions, SequenceSet, read_sequences, read_sequences_from,
 };
-pub use crate::source::Limits;
+#[cfg(feature = "files")]
+pub use crate::source::read_text_file;
+pub use crate::source::{Limits, open};
 pub use crate::table::read_table;
 pub use crate::write_error::WriteError;

@@ -2,17 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
+use crc32fast::Hasher;
 use safetensors::Dtype;
 use safetensors::tensor::Metadata;
 
 #[cfg(feature = "files")]
-use crate::atomic::write_atomically;
+use crate::atomic::StagedFiles;
 use crate::model_error::{ModelError, ModelProblem};
 
 /// The elements of a table.
+///
+/// Example: [`ModelFile::to_bytes`](crate::ModelFile::to_bytes).
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum TableData {
@@ -23,6 +26,7 @@ pub enum TableData {
 
 impl TableData {
     /// Number of elements.
+    #[must_use]
     pub fn len(&self) -> usize {
         match self {
             Self::F32(data) => data.len(),
@@ -31,6 +35,7 @@ impl TableData {
         }
     }
     /// Whether there is none.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -53,6 +58,8 @@ impl TableData {
 }
 
 /// A table with its name and shape; row-major, the last axis fastest.
+///
+/// Example: [`ModelFile::to_bytes`](crate::ModelFile::to_bytes).
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedTable {
     /// The documented name, such as `pi`.
@@ -85,6 +92,13 @@ impl NamedTable {
 /// each, texts in the order of their keys. Numbers are little-endian and kept to the bit, infinities and the
 /// sign of zero included; NaN is refused on both ways, since no fitted table holds one.
 ///
+/// Two texts are the format's own; they are written with every file, checked when it is read, and not among
+/// [`ModelFile::metadata`]: `format_version`, 1, and `checksum`, eight hexadecimal digits. The latter are the CRC-32 of
+/// all bytes of the file, lengths, names, shapes, texts and tables, with the eight digits themselves taken as zeros; in
+/// Python `zlib.crc32(file.replace(b'"checksum":"%s"' % digits, b'"checksum":"00000000"', 1))`. A file of a later version
+/// is refused. A file without either, by this library before it had them or by another program, opens too; then no checksum
+/// shows whether it is as it was written. A program that changes a file leaves both out.
+///
 /// ```
 /// use countgrid_io::{ModelFile, NamedTable, TableData, load, save};
 /// let pi = NamedTable { name: "pi".into(), shape: vec![2, 1, 2], data: TableData::F32(vec![0.5, 0.25, 0.5, 0.75]) };
@@ -109,6 +123,7 @@ pub struct ModelFile {
 
 impl ModelFile {
     /// The table of that name.
+    #[must_use]
     pub fn table(&self, name: &str) -> Option<&NamedTable> {
         self.tables.iter().find(|table| table.name == name)
     }
@@ -118,14 +133,15 @@ impl ModelFile {
         self.metadata.insert(key.to_owned(), serde_json::Value::Array(array).to_string());
     }
     /// The list of strings under a key; none if the key is absent or holds anything else.
+    #[must_use]
     pub fn strings(&self, key: &str) -> Option<Vec<String>> {
         serde_json::from_str(self.metadata.get(key)?).ok()
     }
     /// The bytes that [`save`] writes, for where there are no files.
     ///
     /// # Errors
-    /// Two tables of one name, a shape that is not that of its data, a NaN; texts beyond the 100 MB that the format
-    /// allows; no memory.
+    /// Two tables of one name, a shape that is not that of its data, a NaN; a text under a key of the format's own; texts
+    /// beyond the 100 MB that the format allows; no memory.
     ///
     /// ```
     /// use countgrid_io::{ModelFile, NamedTable, TableData};
@@ -147,6 +163,24 @@ impl ModelFile {
         write(&mut bytes, &file).map_err(ModelProblem::Unreadable)?;
         Ok(bytes)
     }
+    /// The checksum that the file has: eight hexadecimal digits, by which what was made from a model is compared with it. Equal
+    /// contents have equal checksums; other contents have another, but for one in 2³².
+    ///
+    /// # Errors
+    /// Those of [`ModelFile::to_bytes`].
+    ///
+    /// ```
+    /// use countgrid_io::ModelFile;
+    /// let model = ModelFile::default();
+    /// let digits = format!("\"checksum\":\"{}\"", model.checksum()?);
+    /// assert!(String::from_utf8_lossy(&model.to_bytes()?).contains(&digits));
+    /// # Ok::<(), countgrid_io::ModelProblem>(())
+    /// ```
+    pub fn checksum(&self) -> Result<String, ModelProblem> {
+        let (header, _) = header(self)?;
+        let start = place_after_key(header.as_bytes()).unwrap_or(0);
+        Ok(header.get(start..start + UNKNOWN.len()).unwrap_or_default().to_owned())
+    }
     /// The model whose bytes these are, read as [`load`] reads a file.
     ///
     /// # Errors
@@ -156,26 +190,41 @@ impl ModelFile {
     }
 }
 
-/// Writes a model file, as a whole or not at all ([`write_atomically`]).
+/// Writes a model file, as a whole or not at all ([`write_atomically`](crate::write_atomically)).
 ///
 /// # Errors
-/// Two tables of one name, a shape that is not that of its data, a NaN; texts beyond the 100 MB that the format
-/// allows; and what [`write_atomically`] meets. The previous file is then untouched.
+/// Two tables of one name, a shape that is not that of its data, a NaN; a text under a key of the format's own; texts
+/// beyond the 100 MB that the format allows; and what [`write_atomically`](crate::write_atomically) meets. The previous file is then untouched.
 #[cfg(feature = "files")]
 pub fn save(path: impl AsRef<Path>, model: &ModelFile) -> Result<(), ModelError> {
-    let path = path.as_ref();
-    let file = header(model).map_err(|problem| ModelError::new(path, problem))?;
-    let written = write_atomically(path, |out| write(out, &file));
-    Ok(written?)
+    let mut files = StagedFiles::new();
+    files.write_model(path, model)?;
+    Ok(files.publish()?)
+}
+
+#[cfg(feature = "files")]
+impl StagedFiles {
+    /// Writes a model file that has no name yet.
+    ///
+    /// # Errors
+    /// Those of [`save`].
+    pub fn write_model(&mut self, path: impl AsRef<Path>, model: &ModelFile) -> Result<(), ModelError> {
+        let path = path.as_ref();
+        let file = header(model).map_err(|problem| ModelError::new(path, problem))?;
+        Ok(self.write(path, |out| write(out, &file))?)
+    }
 }
 
 /// Reads a model file.
 ///
 /// The header is believed only as far as the file is long: nothing is allocated beyond that.
 ///
+/// Example: [`ModelFile`](crate::ModelFile).
+///
 /// # Errors
 /// A file that is cut short or has more bytes than its header tells of, a header that is not that of a
-/// safetensors file, a table of another element type than F32, F64 and U32, a NaN.
+/// safetensors file, a later version of the format, another checksum than the bytes have, a table of another element type
+/// than F32, F64 and U32, a NaN.
 pub fn load(path: impl AsRef<Path>) -> Result<ModelFile, ModelError> {
     let path = path.as_ref();
     let refuse = |problem| ModelError::new(path, problem);
@@ -190,7 +239,15 @@ pub fn load(path: impl AsRef<Path>) -> Result<ModelFile, ModelError> {
 /// The longest header that the safetensors library reads.
 const HEADER: u64 = 100_000_000;
 
-/// The header, padded so that the tables begin on a multiple of 8, and the tables in the order of the file.
+/// The version of the format that is written.
+const VERSION: &str = "1";
+/// The format's own texts.
+const VERSION_KEY: &str = "format_version";
+const CHECKSUM_KEY: &str = "checksum";
+/// The checksum while it is not known.
+const UNKNOWN: &str = "00000000";
+
+/// The header with its checksum, padded so that the tables begin on a multiple of 8, and the tables in the order of the file.
 fn header(model: &ModelFile) -> Result<(String, Vec<&NamedTable>), ModelProblem> {
     let mut names = BTreeSet::new();
     for table in &model.tables {
@@ -202,14 +259,17 @@ fn header(model: &ModelFile) -> Result<(String, Vec<&NamedTable>), ModelProblem>
     let mut order: Vec<_> = model.tables.iter().collect();
     order.sort_by_key(|table| (table.data.kind().0, table.name.as_str()));
 
+    if let Some(key) = [VERSION_KEY, CHECKSUM_KEY].into_iter().find(|&key| model.metadata.contains_key(key)) {
+        return Err(ModelProblem::Key { key });
+    }
     // By hand: the library keeps the texts in a hash map, and so in another order every time.
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut entries = Vec::new();
-    if !model.metadata.is_empty() {
-        let texts: Vec<_> =
-            model.metadata.iter().map(|(key, text)| format!("{}:{}", quoted(key), quoted(text))).collect();
-        entries.push(format!("\"__metadata__\":{{{}}}", texts.join(",")));
-    }
+    let own = [(VERSION_KEY, VERSION), (CHECKSUM_KEY, UNKNOWN)];
+    let mut texts: BTreeMap<&str, &str> = own.into();
+    texts.extend(model.metadata.iter().map(|(key, text)| (key.as_str(), text.as_str())));
+    let texts: Vec<_> = texts.iter().map(|(key, text)| format!("{}:{}", quoted(key), quoted(text))).collect();
+    entries.push(format!("\"__metadata__\":{{{}}}", texts.join(",")));
     let mut start = 0;
     for table in &order {
         let (_, kind, bytes) = table.data.kind();
@@ -228,7 +288,74 @@ fn header(model: &ModelFile) -> Result<(String, Vec<&NamedTable>), ModelProblem>
     if header.len() as u64 > HEADER {
         return Err(ModelProblem::LongHeader { bytes: header.len() as u64 });
     }
+    let mut sum = BufWriter::with_capacity(BUFFER, Sum(Hasher::new()));
+    let file = (header, order);
+    let summed = write(&mut sum, &file).and_then(|()| Ok(sum.into_inner()?.0));
+    let (mut header, order) = file;
+    let digits = digits_of(summed.map_err(ModelProblem::Unreadable)?.finalize());
+    if let Some(place) = place_of_checksum(header.as_bytes(), UNKNOWN) {
+        header.replace_range(place..place + UNKNOWN.len(), &digits);
+    }
     Ok((header, order))
+}
+
+/// Bytes of which the checksum is taken at a time.
+const BUFFER: usize = 1 << 16;
+
+/// What is written here is summed up.
+struct Sum(Hasher);
+
+impl Write for Sum {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What is read through it is summed up.
+struct Summed<'a, R> {
+    reader: R,
+    sum: &'a mut Hasher,
+}
+
+impl<R: Read> Read for Summed<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.sum.update(buffer.get(..read).unwrap_or_default());
+        Ok(read)
+    }
+}
+
+/// A checksum as text.
+fn digits_of(sum: u32) -> String {
+    format!("{sum:08x}")
+}
+
+/// Where any digits begin in a header.
+fn place_after_key(header: &[u8]) -> Option<usize> {
+    let sought = format!("\"{CHECKSUM_KEY}\":\"");
+    Some(header.windows(sought.len()).position(|bytes| bytes == sought.as_bytes())? + sought.len())
+}
+
+/// Where the digits begin in a header. Inside of a text there are no quotes without a backslash before them.
+fn place_of_checksum(header: &[u8], digits: &str) -> Option<usize> {
+    let sought = format!("\"{CHECKSUM_KEY}\":\"{digits}\"");
+    let place = header.windows(sought.len()).position(|bytes| bytes == sought.as_bytes())?;
+    Some(place + sought.len() - digits.len() - 1)
+}
+
+/// The checksum that a file claims, if it is of the version that has one.
+fn claimed_checksum(metadata: &mut BTreeMap<String, String>) -> Result<Option<String>, ModelProblem> {
+    let (version, checksum) = (metadata.remove(VERSION_KEY), metadata.remove(CHECKSUM_KEY));
+    match version {
+        Some(version) if version == VERSION => checksum.ok_or(ModelProblem::NoChecksum).map(Some),
+        Some(found) => Err(ModelProblem::FormatVersion { found }),
+        None if checksum.is_some() => Err(ModelProblem::NoFormatVersion),
+        None => Ok(None),
+    }
 }
 
 fn write(out: &mut dyn Write, (header, order): &(String, Vec<&NamedTable>)) -> io::Result<()> {
@@ -256,16 +383,32 @@ pub(crate) fn read(mut reader: impl Read, length: u64) -> Result<ModelFile, Mode
     }
     let mut header = Vec::new();
     reader.by_ref().take(claimed).read_to_end(&mut header).map_err(ModelProblem::Unreadable)?;
+    let bytes = header;
     let header: Metadata =
-        serde_json::from_slice(&header).map_err(|error| ModelProblem::Header { what: error.to_string() })?;
+        serde_json::from_slice(&bytes).map_err(|error| ModelProblem::Header { what: error.to_string() })?;
     // The library has checked that the tables follow each other without gaps and that offsets fit shapes.
     let (tables, found) = (header.data_len() as u64, rest - claimed);
     if tables != found {
         return Err(ModelProblem::Length { expected: tables, found });
     }
+    let mut metadata =
+        header.metadata().iter().flatten().map(|(key, text)| (key.clone(), text.clone())).collect();
+    let checksum = claimed_checksum(&mut metadata)?;
+    let mut sum = Hasher::new();
+    if let Some(digits) = &checksum {
+        let zeros = place_of_checksum(&bytes, digits).filter(|_| digits.len() == UNKNOWN.len());
+        let place = zeros.ok_or_else(|| ModelProblem::Checksum { claimed: digits.clone(), found: None })?;
+        let after = place + UNKNOWN.len();
+        sum.update(&claimed.to_le_bytes());
+        sum.update(bytes.get(..place).unwrap_or_default());
+        sum.update(UNKNOWN.as_bytes());
+        sum.update(bytes.get(after..).unwrap_or_default());
+    }
+    drop(bytes);
     let mut infos: Vec<_> = header.tensors().into_iter().collect();
     infos.sort_by(|a, b| (a.1.data_offsets, &a.0).cmp(&(b.1.data_offsets, &b.0)));
     let mut tables = Vec::new();
+    let mut reader = BufReader::with_capacity(BUFFER, Summed { reader, sum: &mut sum });
     for (name, info) in infos {
         let bytes = info.data_offsets.1 - info.data_offsets.0;
         let data = match info.dtype {
@@ -274,12 +417,14 @@ pub(crate) fn read(mut reader: impl Read, length: u64) -> Result<ModelFile, Mode
             Dtype::U32 => TableData::U32(elements(&mut reader, bytes, u32::from_le_bytes)?),
             other => return Err(ModelProblem::ElementType { name, found: format!("{other:?}") }),
         };
-        let table = NamedTable { name, shape: info.shape.clone(), data };
-        table.check()?;
-        tables.push(table);
+        tables.push(NamedTable { name, shape: info.shape.clone(), data });
     }
-    let metadata =
-        header.metadata().iter().flatten().map(|(key, text)| (key.clone(), text.clone())).collect();
+    drop(reader);
+    let found = digits_of(sum.finalize());
+    if let Some(claimed) = checksum.filter(|claimed| *claimed != found) {
+        return Err(ModelProblem::Checksum { claimed, found: Some(found) });
+    }
+    tables.iter().try_for_each(NamedTable::check)?;
     Ok(ModelFile { tables, metadata })
 }
 

@@ -6,6 +6,8 @@ use crate::error::excerpt;
 use crate::write_error::WriteError;
 
 /// Why a model file was not read or not written: the file, what is wrong, and the remedy.
+///
+/// Example: [`ModelFile`](crate::ModelFile).
 #[derive(Debug)]
 pub struct ModelError {
     file: PathBuf,
@@ -17,16 +19,20 @@ impl ModelError {
         Self { file: file.to_path_buf(), problem: Box::new(problem) }
     }
     /// The model file.
+    #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
     }
     /// What is wrong.
+    #[must_use]
     pub fn problem(&self) -> &ModelProblem {
         &self.problem
     }
 }
 
 /// What can be wrong with a model file.
+///
+/// Example: [`ModelFile::to_bytes`](crate::ModelFile::to_bytes).
 #[derive(Debug)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
@@ -51,6 +57,16 @@ pub enum ModelProblem {
     NotANumber { name: String, index: usize },
     /// A name that is reserved, or that two tables have.
     Name { name: String },
+    /// A text under a key that the format keeps for itself.
+    Key { key: &'static str },
+    /// A version of the format that is not known.
+    FormatVersion { found: String },
+    /// A checksum without a version of the format.
+    NoFormatVersion,
+    /// A version of the format that has a checksum, and none.
+    NoChecksum,
+    /// Bytes that are not those that were written. None is `found` where the claim is no checksum.
+    Checksum { claimed: String, found: Option<String> },
     /// Texts and names longer than the format allows, 100 MB.
     LongHeader { bytes: u64 },
     /// Memory for a table is not to be had.
@@ -88,6 +104,18 @@ impl fmt::Display for ModelProblem {
                 write!(f, "table `{}` holds a NaN, its element {index}", excerpt(name))
             }
             Self::Name { name } => write!(f, "the table name `{}` is reserved or used twice", excerpt(name)),
+            Self::Key { key } => write!(f, "the format keeps the text `{key}` for itself"),
+            Self::FormatVersion { found } => {
+                write!(f, "its `format_version` is `{}`; this program knows version 1", excerpt(found))
+            }
+            Self::NoFormatVersion => f.write_str("damaged: it has a `checksum` and no `format_version`"),
+            Self::NoChecksum => f.write_str("damaged: it has a `format_version` and no `checksum`"),
+            Self::Checksum { claimed, found: None } => {
+                write!(f, "damaged: its `checksum` is `{}`, not eight hexadecimal digits", excerpt(claimed))
+            }
+            Self::Checksum { claimed, found: Some(found) } => {
+                write!(f, "damaged: its `checksum` is {}, that of its bytes {found}", excerpt(claimed))
+            }
             Self::LongHeader { bytes } => {
                 write!(
                     f,
@@ -119,6 +147,10 @@ impl fmt::Display for ModelError {
             ModelProblem::Unreadable(_) => "check that it is a readable file",
             ModelProblem::LongHeader { .. } => "leave out the titles, or fit fewer documents",
             ModelProblem::Memory { .. } => "use a larger machine",
+            ModelProblem::Key { .. } => "put the text under another key",
+            ModelProblem::FormatVersion { .. } => {
+                "install the version of the program that wrote it, or a later one"
+            }
             ModelProblem::Shape { .. } | ModelProblem::NotANumber { .. } | ModelProblem::Name { .. } => {
                 "fit the model again; if that does not help, this is a bug worth a report"
             }

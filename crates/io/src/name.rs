@@ -3,6 +3,8 @@
 use std::path::Path;
 
 /// Files of a folder that were not read, by reason.
+///
+/// Example: [`read`](crate::read).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
     /// Files and folders whose name begins with a dot.
@@ -19,6 +21,7 @@ pub struct Skipped {
 
 impl Skipped {
     /// All of them.
+    #[must_use]
     pub fn total(&self) -> usize {
         self.hidden + self.binary + self.empty + self.tables + self.special
     }

@@ -8,6 +8,8 @@ use std::{
 use crate::docword::vocabulary_beside;
 
 /// A file that a run would both read and write, or write twice.
+///
+/// Example: [`check_outputs`](crate::check_outputs).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

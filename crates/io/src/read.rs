@@ -19,6 +19,8 @@ use crate::source::{Budget, Source};
 use crate::{jsonl, table};
 
 /// A data set as it was read.
+///
+/// Example: [`read`](crate::read).
 #[derive(Clone, Debug, PartialEq)]
 pub enum DataSet {
     /// Texts, still to be counted.
@@ -28,6 +30,8 @@ pub enum DataSet {
 }
 
 /// What was read, to be printed.
+///
+/// Example: [`read`](crate::read).
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// The file or folder that was read: the path given, or the one data file in that folder.
@@ -120,7 +124,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<(DataSet, S
                 documents.iter_mut().zip(labels).for_each(|(document, label)| document.label = label);
             }
             Item::Vocabulary(vocabulary) => counts = Some(Counts::new(vocabulary).map_err(refuse)?),
-            Item::About { id, label } => about = Some((id, label)),
+            Item::About { id, label, .. } => about = Some((id, label)),
             Item::Bag(bag) => {
                 let mut counts = counts.iter_mut();
                 counts.try_for_each(|counts: &mut Counts| counts.push(bag, about.take())).map_err(refuse)?;

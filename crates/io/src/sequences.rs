@@ -19,6 +19,8 @@ use crate::source::{Budget, Limits, Lines, Source};
 use crate::table;
 
 /// What a file of sequences looks like.
+///
+/// Example: [`read_sequences`](crate::read_sequences).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SequenceFormat {
@@ -59,6 +61,8 @@ pub struct SequenceOptions {
 }
 
 /// Sequences as they were read.
+///
+/// Example: [`read_sequences`](crate::read_sequences).
 #[derive(Clone, Debug, PartialEq)]
 pub struct SequenceSet {
     /// The symbols: those stated, or those that occur, in the order of their code points and in lower case.

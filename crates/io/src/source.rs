@@ -11,6 +11,8 @@ use flate2::bufread::MultiGzDecoder;
 use crate::error::{Problem, ReadError};
 
 /// How much is read before giving up, so that a small file cannot fill the memory.
+///
+/// Example: [`open`](crate::open).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of one line, record or text file. 64 MiB unless set.
@@ -51,17 +53,25 @@ enum Stop {
 }
 impl std::fmt::Display for Stop {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{self:?}")
+        std::fmt::Display::fmt(&self.problem(), f)
     }
 }
 impl std::error::Error for Stop {}
 
+impl Stop {
+    fn problem(&self) -> Problem {
+        match self {
+            Self::TooMuch(limit) => Problem::TooMuch { limit: *limit },
+            Self::Truncated => Problem::TruncatedGzip,
+            Self::Damaged(what) => Problem::DamagedGzip { what: what.clone() },
+        }
+    }
+}
+
 /// The problem behind an error of one of the readers of this module.
 pub(crate) fn problem_of(error: io::Error) -> Problem {
     match error.downcast::<Stop>() {
-        Ok(Stop::TooMuch(limit)) => Problem::TooMuch { limit },
-        Ok(Stop::Truncated) => Problem::TruncatedGzip,
-        Ok(Stop::Damaged(what)) => Problem::DamagedGzip { what },
+        Ok(stop) => stop.problem(),
         Err(error) => Problem::Unreadable(error),
     }
 }
@@ -114,8 +124,7 @@ pub(crate) const HEAD: usize = 8192;
 impl Source {
     /// Opens a file; gzip is told by its first two bytes, not by the name.
     pub(crate) fn open(path: &Path, budget: &Budget) -> Result<Self, ReadError> {
-        let file = File::open(path).map_err(Problem::Unreadable);
-        let source = file.and_then(|file| Self::from_reader(BufReader::new(file), budget));
+        let source = open_file(path).and_then(|file| Self::from_reader(BufReader::new(file), budget));
         source.map_err(|problem| ReadError::new(path, None, problem))
     }
 
@@ -136,6 +145,77 @@ impl Source {
     pub(crate) fn reader(self) -> impl BufRead {
         Cursor::new(self.head).chain(self.rest)
     }
+}
+
+/// Opens a regular file, or a pipe that this process was given open (`/dev/stdin`, `/dev/fd/N`). To open a named pipe may
+/// wait for ever for somebody to write to it, and a device may have no end: these are refused, unopened.
+pub(crate) fn open_file(path: &Path) -> Result<File, Problem> {
+    let about = std::fs::metadata(path).map_err(Problem::Unreadable)?;
+    if about.is_dir() {
+        return Err(Problem::Unreadable(io::ErrorKind::IsADirectory.into()));
+    }
+    if !(about.is_file() || is_pipe(&about) && is_descriptor(path)) {
+        return Err(Problem::NotAFile);
+    }
+    File::open(path).map_err(Problem::Unreadable)
+}
+
+#[cfg(unix)]
+fn is_pipe(about: &std::fs::Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_fifo(&about.file_type())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &std::fs::Metadata) -> bool {
+    false
+}
+
+/// Whether a path names an open file of this process.
+fn is_descriptor(path: &Path) -> bool {
+    path == Path::new("/dev/stdin")
+        || ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder))
+}
+
+/// Opens a file that is no data set, such as a table of features, under the rules of all that is read: gzip is
+/// decompressed, reading ends in an error after [`Limits::total_bytes`], and neither a device nor a named pipe is opened.
+///
+/// # Errors
+/// [`ReadError`] for a file that cannot be opened, or whose first bytes, which tell whether it is compressed, are too
+/// many already; reading further fails with an [`io::Error`] that says why.
+///
+/// ```
+/// use std::io::Read;
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("sizes.csv");
+/// std::fs::write(&path, "id,size\n1,2.5\n")?;
+/// let mut read = String::new();
+/// countgrid_io::open(&path, &Default::default())?.read_to_string(&mut read)?;
+/// assert_eq!(read, "id,size\n1,2.5\n");
+///
+/// let limits = countgrid_io::Limits { total_bytes: 5, ..Default::default() };
+/// let refused = countgrid_io::open(&path, &limits).err().ok_or("14 bytes are more than 5")?;
+/// assert!(refused.to_string().contains("more than 5 bytes"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn open(path: &Path, limits: &Limits) -> Result<impl BufRead + use<>, ReadError> {
+    Ok(Source::open(path, &Budget::new(limits.total_bytes))?.reader())
+}
+
+/// Reads a text file as a whole, of at most [`Limits::record_bytes`], decompressed and without a byte order mark.
+///
+/// # Errors
+/// [`ReadError`] for a file that cannot be opened, is too long or is not UTF-8.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("stop.txt");
+/// std::fs::write(&path, "the\nof\n")?;
+/// assert_eq!(countgrid_io::read_text_file(&path, &Default::default())?, "the\nof\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[cfg(feature = "files")]
+pub fn read_text_file(path: &Path, limits: &Limits) -> Result<String, ReadError> {
+    read_text(open(path, limits)?, path, limits.record_bytes)
 }
 
 /// Lines of UTF-8 text, each at most so long, with their numbers.

@@ -79,7 +79,7 @@ pub(crate) fn each<E: From<ReadError>>(
         return Err(ReadError::new(file, None, Problem::Empty).into());
     }
     let names: Vec<String> = (0..records.len()).map(|i| records.field(i).to_owned()).collect();
-    let roles = Roles::find(&names, &options.columns, known).map_err(|problem| records.error(problem))?;
+    let mut roles = Roles::find(&names, &options.columns, known).map_err(|problem| records.error(problem))?;
     let header = records.line;
     let mut numbers: Option<Vec<usize>> = None; // columns, where there is none of text
     let mut others: Option<Vec<usize>> = None; // columns that have no role and are no counts, once that is known
@@ -91,6 +91,9 @@ pub(crate) fn each<E: From<ReadError>>(
             return Err(records.error(problem).into());
         }
         documents += 1;
+        if documents == 1 && options.columns.text.is_none() {
+            roles.text = roles.text.filter(|_| !roles.only_numbers(&names, |column| records.field(column)));
+        }
         let filled = |role: Option<usize>| {
             role.map(|i| records.field(i).trim()).filter(|field| !field.is_empty()).map(str::to_owned)
         };
@@ -141,7 +144,8 @@ pub(crate) fn each<E: From<ReadError>>(
                 }
             }
         }
-        visit(Item::About { id, label })?;
+        let (file, line) = (Arc::clone(file), records.line);
+        visit(Item::About { id, label, file, line })?;
         visit(Item::Bag(&bag))?;
     }
     if documents == 0 {

@@ -3,6 +3,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Why a file could not be written. What was there before is untouched.
+///
+/// Example: [`write_atomically`](crate::write_atomically).
 #[derive(Debug)]
 pub struct WriteError {
     file: PathBuf,
@@ -15,6 +17,7 @@ impl WriteError {
         Self { file: file.to_path_buf(), error }
     }
     /// The file that was to be written.
+    #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
     }

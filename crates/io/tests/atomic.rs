@@ -5,7 +5,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use countgrid_io::{check_writable, write_atomically};
+use countgrid_io::{StagedFiles, check_writable, write_atomically};
 
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(folder)
@@ -119,4 +119,74 @@ mod unix {
         check_writable("/dev/null").unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }
+}
+
+#[test]
+fn staged_files_appear_together_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+    fs::write(&first, "before").unwrap();
+    let mut files = StagedFiles::new();
+    files.write(&first, |out| out.write_all(b"new")).unwrap();
+    assert_eq!(fs::read(&first).unwrap(), b"before");
+    let failed = files.write(&second, |out| {
+        out.write_all(b"half")?;
+        Err(io::ErrorKind::StorageFull.into())
+    });
+    assert_eq!(failed.unwrap_err().file(), second);
+    drop(files);
+    assert_eq!(names(folder.path()), ["first"]);
+    assert_eq!(fs::read(&first).unwrap(), b"before");
+
+    let mut files = StagedFiles::new();
+    for path in [&first, &second] {
+        files.write(path, |out| out.write_all(b"new")).unwrap();
+    }
+    files.publish().unwrap();
+    assert_eq!(names(folder.path()), ["first", "second"]);
+    assert_eq!([fs::read(&first).unwrap(), fs::read(&second).unwrap()], [b"new", b"new"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_killed_runs_have_left_is_removed_and_nothing_else() {
+    // A process that is no more.
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    let (dead, alive) = (child.id(), std::process::id());
+    child.wait().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let make = |name: &str| {
+        fs::write(folder.path().join(name), "half of").unwrap();
+        name.to_owned()
+    };
+    let left =
+        [format!(".map.html.countgrid-{dead}-aB3xY9.tmp"), format!(".other.csv.countgrid-{dead}-000000.tmp")];
+    left.iter().for_each(|name| _ = make(name));
+    let locked = make(&format!(".map.html.countgrid-{dead}-locked.tmp"));
+    let lock = fs::File::open(folder.path().join(&locked)).unwrap();
+    lock.lock().unwrap();
+    let mut stay = vec![
+        locked,
+        make(&format!(".map.html.countgrid-{alive}-aB3xY9.tmp")),
+        make(&format!(".map.html.countgrid-{dead}-aB3xY.tmp")),
+        make(&format!("map.html.countgrid-{dead}-aB3xY9.tmp")),
+        make(&format!(".map.html.countgrid-{dead}-aB3xY9")),
+        make(".map.html.aB3xY9.tmp"),
+    ];
+    let sub = format!(".folder.countgrid-{dead}-aB3xY9.tmp");
+    fs::create_dir(folder.path().join(&sub)).unwrap();
+    stay.push(sub);
+    stay.sort();
+    check_writable(folder.path().join("map.html")).unwrap();
+    assert_eq!(names(folder.path()), stay);
+
+    // A file under construction has such a name, and is locked.
+    let mut files = StagedFiles::new();
+    files.write(folder.path().join("x"), |out| out.write_all(b"new")).unwrap();
+    let all = names(folder.path());
+    let own: Vec<_> = all.iter().filter(|name| !stay.contains(name)).collect();
+    let [own] = own[..] else { panic!("{all:?}") };
+    assert!(own.starts_with(&format!(".x.countgrid-{alive}-")) && own.ends_with(".tmp"), "{own}");
+    let other = fs::File::open(folder.path().join(own)).unwrap();
+    assert!(matches!(other.try_lock(), Err(fs::TryLockError::WouldBlock)));
 }

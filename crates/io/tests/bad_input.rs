@@ -1,6 +1,6 @@
 //! Every refusal by name, with its whole message: file, line, what is wrong, remedy.
 
-mod common;
+use crate::common;
 
 use common::{folder, gzip, refusal};
 use countgrid_io::{Columns, Format, Limits, ReadOptions};

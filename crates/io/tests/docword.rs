@@ -1,6 +1,6 @@
 //! UCI counts: what is read, and every way in which a header can lie.
 
-mod common;
+use crate::common;
 
 use common::{counts, folder, gzip, refusal};
 use countgrid_counts::{Bags, CsrBuf};

@@ -1,6 +1,6 @@
 //! Folders of text files: which files, in which order, under which labels.
 
-mod common;
+use crate::common;
 
 use common::{documents, documents_with, folder, gzip};
 use countgrid_io::{Format, ReadOptions, Skipped};

@@ -84,7 +84,7 @@ fn the_safetensors_library_reads_it() {
 #[test]
 fn the_bytes_are_those_of_the_safetensors_library() {
     let mut model = model();
-    model.metadata.remove("format"); // with one text its hash map has one order
+    model.metadata.clear();
     let data: Vec<_> = model
         .tables
         .iter()
@@ -100,8 +100,23 @@ fn the_bytes_are_those_of_the_safetensors_library() {
     let views = data.iter().map(|(name, dtype, shape, bytes)| {
         (name.clone(), TensorView::new(*dtype, shape.clone(), bytes).unwrap())
     });
-    let texts: HashMap<_, _> = model.metadata.clone().into_iter().collect();
-    assert_eq!(bytes(&model), safetensors::serialize(views, Some(texts)).unwrap());
+    // Two texts of the same length, in whichever order the library's hash map has them.
+    let own = bytes(&model);
+    let (_, header) = SafeTensors::read_metadata(&own).unwrap();
+    let texts: HashMap<_, _> = header.metadata().clone().unwrap();
+    assert_eq!(texts.len(), 2);
+    let sorted = |bytes: &[u8]| {
+        let mut bytes = bytes.to_vec();
+        bytes.sort_unstable();
+        bytes
+    };
+    let (theirs, tables) = (safetensors::serialize(views, Some(texts)).unwrap(), own.len() - 36);
+    assert_eq!(own[tables..], theirs[tables..]);
+    assert_eq!(sorted(&own), sorted(&theirs));
+    assert_eq!(
+        SafeTensors::deserialize(&own).unwrap().tensors().len(),
+        SafeTensors::deserialize(&theirs).unwrap().tensors().len()
+    );
 }
 
 /// Written out, so that a big-endian host is held to them too.
@@ -282,4 +297,60 @@ proptest! {
         fs::write(&path, [with_header(&header, 0), rest].concat()).unwrap();
         let _ = load(&path);
     }
+}
+
+#[test]
+fn no_bit_of_a_file_is_wrong_unseen() {
+    let whole = bytes(&model());
+    for bit in 0..8 * whole.len() {
+        let mut damaged = whole.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        let read = ModelFile::from_bytes(&damaged);
+        assert!(read.is_err(), "bit {} of byte {}", bit % 8, bit / 8);
+    }
+    assert_eq!(ModelFile::from_bytes(&whole).unwrap().to_bytes().unwrap(), whole);
+}
+
+#[test]
+fn the_checksum_is_that_of_all_bytes() {
+    let text = String::from_utf8_lossy(&bytes(&model())).into_owned();
+    let key = "\"checksum\":\"";
+    let place = bytes(&model()).windows(key.len()).position(|at| at == key.as_bytes()).unwrap() + key.len();
+    assert!(text.contains("\"format_version\":\"1\""));
+    let mut zeroed = bytes(&model());
+    zeroed[place..place + 8].fill(b'0');
+    // CRC-32 bit by bit, as its definition says.
+    let sum = !zeroed.iter().fold(!0u32, |sum, &byte| {
+        (0..8).fold(sum ^ u32::from(byte), |sum, _| (sum >> 1) ^ if sum & 1 == 1 { 0xedb8_8320 } else { 0 })
+    });
+    assert_eq!(&bytes(&model())[place..place + 8], format!("{sum:08x}").as_bytes());
+}
+
+#[test]
+fn versions_of_the_format() {
+    let with = |texts: &str| refusal(&with_header(&format!("{{\"__metadata__\":{{{texts}}}}}"), 0));
+    let later = with("\"format_version\":\"2\",\"checksum\":\"00000000\"");
+    assert!(later.starts_with(": its `format_version` is `2`; this program knows version 1"), "{later}");
+    assert!(later.contains("install"), "{later}");
+    assert!(with("\"format_version\":\"1\"").starts_with(": damaged: it has a `format_version` and no"));
+    assert!(with("\"checksum\":\"00000000\"").starts_with(": damaged: it has a `checksum` and no"));
+    assert!(
+        with("\"format_version\":\"1\",\"checksum\":\"x\"").starts_with(": damaged: its `checksum` is `x`")
+    );
+    assert!(
+        with("\"format_version\":\"1\",\"checksum\":\"00000000\"")
+            .starts_with(": damaged: its `checksum` is 00000000, that of its bytes ")
+    );
+    // A file from before there were versions, or of another program.
+    let before = ModelFile::from_bytes(&with_header("{\"__metadata__\":{\"kind\":\"grid\"}}", 0)).unwrap();
+    assert_eq!(before.metadata.len(), 1);
+    for key in ["format_version", "checksum"] {
+        let mut own = model();
+        own.metadata.insert(key.to_owned(), String::new());
+        assert!(matches!(own.to_bytes(), Err(ModelProblem::Key { key: found }) if found == key));
+    }
+    // What looks like the checksum in a title is not taken for it.
+    let mut titled = model();
+    titled.metadata.insert("a".to_owned(), "\"checksum\":\"00000000\"".to_owned());
+    assert_eq!(ModelFile::from_bytes(&titled.to_bytes().unwrap()).unwrap().metadata, titled.metadata);
 }

@@ -1,6 +1,6 @@
 //! Real data sets, read as a user would name them. Each test says so and passes when the data is not there.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::io::Write;

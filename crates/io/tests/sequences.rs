@@ -1,6 +1,6 @@
 //! Sequences of every format: what comes out, and what is refused.
 
-mod common;
+use crate::common;
 
 use common::{folder, gzip};
 use countgrid_io::{

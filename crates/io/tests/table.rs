@@ -1,6 +1,6 @@
 //! CSV and TSV: round trips with the csv crate, and what files in the wild look like.
 
-mod common;
+use crate::common;
 
 use common::{documents, documents_with, folder, gzip};
 use countgrid_io::{

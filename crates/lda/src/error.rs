@@ -1,6 +1,8 @@
 use core::fmt;
 
 /// Why a model, a table or a bag was refused.
+///
+/// Example: [`Lda`](crate::Lda).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

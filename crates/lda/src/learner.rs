@@ -1,13 +1,12 @@
 use countgrid_counts::Bags;
 use countgrid_em::{
-    Fit, Learn, Table, Tables, TablesMut, coinciding,
+    Fit, Learn, coinciding,
     parallel::{Rows, for_each, threads},
 };
-use countgrid_math::{Kernel, Real, dispatch, sum_ln_floored};
+use countgrid_math::{Kernel, Real, dispatch, sum_ln_floored, symmetric_dirichlet};
 
 use crate::{
     Concentration, Lda, LdaError, Options, Statistics,
-    concentration::symmetric,
     infer::{AddCounts, Document, Inferred, Source},
 };
 
@@ -19,6 +18,8 @@ use crate::{
 /// falls as a rule, but a document may come to another optimum of its own bound than in the iteration before, or stop at
 /// another distance from it. [`Learner::expectation_from`] starts where the last E-step ended: with that, no iteration
 /// raises it by more than rounding.
+///
+/// Example: [the crate's](crate).
 #[derive(Clone, Copy, Debug)]
 pub struct Learner<T, S> {
     lda: Lda<T, S>,
@@ -204,7 +205,11 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Learn for Learner<T, S> {
         if self.options.concentration == Concentration::Symmetric && documents > 0.0 {
             let topics = shape.topics() as f64;
             let start = alpha.iter().fold(0.0, |sum, &x| sum + x.to_f64()) / topics;
-            alpha.fill(T::from_f64(symmetric(shape.topics(), log_theta / documents / topics, start)));
+            alpha.fill(T::from_f64(symmetric_dirichlet(
+                shape.topics(),
+                log_theta / documents / topics,
+                start,
+            )));
         }
         Ok(())
     }
@@ -222,24 +227,8 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> Learn for Learner<T, S> {
     }
 }
 
-/// Parameters as tables, so that `Restarts::run` of `countgrid-em` keeps the best.
-impl<T: Real, S: AsRef<[T]>> Tables for Learner<T, S> {
-    type Scalar = T;
-
-    fn layout(&self) -> &[Table] {
-        self.lda.layout()
-    }
-
-    fn buffer(&self) -> &[T] {
-        self.lda.buffer()
-    }
-}
-
-impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> TablesMut for Learner<T, S> {
-    fn buffer_mut(&mut self) -> &mut [T] {
-        self.lda.buffer_mut()
-    }
-}
+// Parameters as tables, so that `Restarts::run` of `countgrid-em` keeps the best.
+countgrid_em::tables_of_field!(impl[T: Real, S] for Learner<T, S>, lda: Lda<T, S>);
 
 /// Column sums are collected in blocks of so many features, so that an entry of a sum over `V` features meets at most
 /// `BLOCK + V / BLOCK` roundings and not `V`.

@@ -50,6 +50,7 @@
 //! * `alloc`: constructors that own their tables.
 //! * `rayon`: the E-step on all threads of the pool that it is called in. No result depends on it: a document is
 //!   inferred by one thread, and each output is summed by one thread, in one order.
+//! * `testing`: random problems and the bound written down plainly, for property tests with proptest.
 //! * `serde`: shapes and options are read and written. What a constructor checks is checked when
 //!   it is read.
 //!
@@ -68,8 +69,9 @@
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
+#[cfg(feature = "testing")]
+extern crate std;
 
-mod concentration;
 mod error;
 mod infer;
 mod lda;
@@ -81,6 +83,8 @@ mod serialised;
 mod shape;
 mod statistics;
 mod terms;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use crate::{
     error::LdaError,
@@ -92,4 +96,6 @@ pub use crate::{
     statistics::Statistics,
     terms::{Grouping, Terms},
 };
+#[cfg(feature = "alloc")]
+pub use countgrid_math::AlignedVec;
 pub use countgrid_torus::constant;

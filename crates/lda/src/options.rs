@@ -5,6 +5,8 @@ use crate::LdaError;
 /// Inference starts from `gamma_k = alpha_k + N / K`, independent of earlier results, and ends when a sweep has changed
 /// `gamma` by at most `tolerance` tokens a topic on average: the start, the test and the defaults of scikit-learn and
 /// of the program of Hoffman et al. 2010.
+///
+/// Example: [`Terms`](crate::Terms).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -41,6 +43,8 @@ impl Default for Inference {
 }
 
 /// What an M-step does with the Dirichlet parameter.
+///
+/// Example: [the crate's](crate).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
@@ -53,6 +57,8 @@ pub enum Concentration {
 }
 
 /// What the two steps do. Checked when a [`crate::Learner`] takes it.
+///
+/// Example: [the crate's](crate).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(
     feature = "serde",

@@ -12,6 +12,8 @@ use crate::{
 /// What has been inferred of one document: `q(theta) = Dirichlet(gamma)`, and `phi` for each of its features.
 ///
 /// Borrows the scratch in which it was found.
+///
+/// Example: [`Lda::posterior`](crate::Lda::posterior).
 #[derive(Debug)]
 pub struct Posterior<'a, T, B> {
     source: Source<'a, T, B>,
@@ -237,6 +239,8 @@ impl<T: Real, B: Bags> Posterior<'_, T, B> {
 }
 
 /// How well a model predicts documents that it was not fitted to.
+///
+/// Example: [the crate's](crate).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HeldOut {
     /// Nats: a sum over documents.

@@ -16,6 +16,8 @@ pub(crate) const TOTALS: usize = 3;
 /// Tables: `counts` `[feature][topic]`, the expected tokens `Σ_d c_dw phi_dwk`; and `totals`: `Σ_dk E[ln theta_dk]`, the
 /// number of documents and the number of tokens. All of them are sums over documents, so statistics of two batches add
 /// up.
+///
+/// Example: [the crate's](crate).
 #[derive(Clone, Copy, Debug)]
 pub struct Statistics<T, S> {
     shape: Shape,

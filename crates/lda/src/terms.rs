@@ -24,6 +24,8 @@ use crate::{
 ///
 /// The terms of `theta` can have either sign: its entropy is that of a density.
 ///
+/// Example: [`Terms`](crate::Terms).
+///
 /// # Source
 /// A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy score space, NIPS 2009, Eqs. 2 to 5, for
 /// the bound of Blei et al. 2003, Eq. 15.

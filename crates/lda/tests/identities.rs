@@ -2,12 +2,10 @@
 
 #![allow(clippy::needless_range_loop, reason = "indices are those of the mathematics")]
 
-mod common;
-
-use common::*;
 use countgrid_counts::{Bag, Bags, Csr, CsrBuf, Dense};
 use countgrid_em::testing::{Tolerance, check_terms_sum};
 use countgrid_em::{ExpectedCounts, Fit, FreeEnergy, Learn, StepSize, StepwiseOptions, Tables, TablesMutExt};
+use countgrid_lda::testing::*;
 use countgrid_lda::{Concentration, Grouping, Inference, Lda, Learner, Options, Shape, Statistics, Terms};
 use countgrid_math::{Real, digamma, ln_gamma};
 use proptest::prelude::*;

@@ -1,6 +1,8 @@
 use std::{error, fmt, io};
 
 /// Why a page, or the tables to choose its words from, were refused.
+///
+/// Example: [`characteristic_words`](crate::characteristic_words).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
@@ -75,6 +77,8 @@ impl fmt::Display for PageError {
 impl error::Error for PageError {}
 
 /// Why a page was not written.
+///
+/// Example: [`write_html`](crate::write_html).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum WriteError {

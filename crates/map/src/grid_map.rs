@@ -33,6 +33,7 @@ impl Planes {
     /// A grid of one or two axes is one plane; one of three is layers if windows have one cell along the first axis, so that
     /// each document is in one of them. None otherwise. A window of one side has that side along all axes; without a
     /// window its sides are given as 1.
+    #[must_use]
     pub fn new(extents: &[usize], window: &[usize]) -> Option<Self> {
         let side = |axis: usize| window.get(axis).or(window.last()).copied().unwrap_or(1);
         match *extents {
@@ -52,6 +53,8 @@ impl Planes {
 }
 
 /// Which window positions a document has a part of, and how much: its posterior, as far as a page needs it.
+///
+/// Example: [`GridMap`](crate::GridMap).
 #[derive(Clone, Copy, Debug)]
 pub struct DocumentPosterior<'a> {
     /// The likeliest cells that windows start at, by falling probability; more than eight are left out. None for a
@@ -62,6 +65,8 @@ pub struct DocumentPosterior<'a> {
 }
 
 /// What was fitted, for the facts of a page.
+///
+/// Example: [`GridMap`](crate::GridMap).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GridFacts<'a> {
     /// Tokens of the vocabulary.
@@ -119,11 +124,13 @@ impl GridMap {
     }
 
     /// The planes that are shown.
+    #[must_use]
     pub fn planes(&self) -> &Planes {
         &self.planes
     }
 
     /// The layer of a cell of the grid.
+    #[must_use]
     pub fn layer_of(&self, cell: usize) -> usize {
         cell.checked_div(self.planes.plane()).unwrap_or(0)
     }
@@ -213,6 +220,7 @@ impl GridMap {
 /// use countgrid_map::evenly_spaced;
 /// assert_eq!(evenly_spaced((0..10).collect(), 5), [1, 3, 5, 7, 9]);
 /// ```
+#[must_use]
 pub fn evenly_spaced<D>(all: Vec<D>, count: usize) -> Vec<D> {
     let (total, count) = (all.len() as u128, count.min(all.len()) as u128);
     let chosen = |place: usize| {

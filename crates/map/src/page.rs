@@ -4,6 +4,8 @@ use crate::PageError;
 pub const MAX_CELLS: usize = 1 << 20;
 
 /// How the cells of a map hang together.
+///
+/// Example: [`PointMap`](crate::PointMap).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Space {
     /// Left meets right, top meets bottom.
@@ -14,6 +16,8 @@ pub enum Space {
 }
 
 /// Everything that a page shows, as plain data.
+///
+/// Example: [`write_html`](crate::write_html).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
     /// Heading of the page.
@@ -38,6 +42,8 @@ pub struct Page {
 }
 
 /// A word and where it stands.
+///
+/// Example: [`write_html`](crate::write_html).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Word {
     /// The word.
@@ -49,6 +55,8 @@ pub struct Word {
 }
 
 /// A document and where it stands.
+///
+/// Example: [`PointMap`](crate::PointMap).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
     /// Its title.
@@ -149,6 +157,7 @@ pub fn coverage(
 /// assert_eq!(truncate_text(" The cat\nsat on the mat.", 12), "The cat sat…");
 /// assert_eq!(truncate_text("猫坐在垫子上", 3), "猫坐在…");
 /// ```
+#[must_use]
 pub fn truncate_text(text: &str, characters: usize) -> String {
     let mut short = String::new();
     let mut used = 0;

@@ -56,7 +56,17 @@ fn drawing(
     register();
     let mut text = String::new();
     draw(SVGBackend::with_string(&mut text, size).into_drawing_area())?;
-    Ok(text)
+    Ok(if text.chars().all(is_xml) {
+        text
+    } else {
+        text.chars().map(|c| if is_xml(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+    })
+}
+
+/// Whether a character may be in an XML document, by its production 2, `Char`. Others, such as U+0000, cannot be escaped
+/// either.
+fn is_xml(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
 
 /// What is drawn as a PNG file.
@@ -77,4 +87,20 @@ fn bitmap(
 /// An error of the libraries that draw and encode.
 fn backend(error: impl fmt::Display) -> PictureError {
     PictureError::Backend { message: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LineChart, ScatterPlot};
+
+    #[test]
+    fn characters_that_xml_does_not_have_are_replaced() {
+        let title = "a\0b\u{1b}c\u{ffff}d & é".to_owned();
+        let chart = LineChart { title: title.clone(), ..LineChart::default() }.svg().unwrap();
+        let scatter = ScatterPlot { title, sides: [1, 1], ..ScatterPlot::default() }.svg().unwrap();
+        for svg in [chart, scatter] {
+            assert!(svg.contains("a\u{fffd}b\u{fffd}c\u{fffd}d &amp; é"), "{svg}");
+            assert!(svg.chars().all(|c| c >= ' ' && c != '\u{ffff}' || c == '\n' || c == '\r' || c == '\t'));
+        }
+    }
 }

@@ -28,6 +28,7 @@ pub struct PointMap {
 
 impl PointMap {
     /// An empty map of so many rows and columns.
+    #[must_use]
     pub fn new(extents: [usize; 2], space: Space) -> Self {
         let cells = extents[0].saturating_mul(extents[1]).min(crate::MAX_CELLS);
         Self { extents, space, mass: vec![0.0; cells], documents: Vec::new() }

@@ -96,6 +96,7 @@ fn report(browser: &Path, file: &Path, profile: &Path) -> String {
 }
 
 #[test]
+#[ignore = "slow: `cargo test --workspace -- --include-ignored`"]
 fn pages_pass_their_selftest() {
     let Some(browser) = browser() else {
         writeln!(

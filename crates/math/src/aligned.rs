@@ -24,6 +24,8 @@ pub struct AlignedVec<T> {
 }
 
 /// There is no memory for a buffer.
+///
+/// Example: [`AlignedVec`](crate::AlignedVec).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AllocationError {
     /// Elements asked for.

@@ -31,6 +31,8 @@ pub trait Kernel {
 }
 
 /// An instruction set that [`dispatch`] compiles for.
+///
+/// Example: [`level`](crate::level).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Level {
@@ -64,6 +66,8 @@ impl core::fmt::Display for Level {
 }
 
 /// Runs a kernel with the widest vectors that this machine has and [`level`] allows.
+///
+/// Example: [`Kernel`](crate::Kernel).
 #[inline]
 pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(all(feature = "std", target_arch = "x86_64", not(target_feature = "avx512f")))]
@@ -141,6 +145,14 @@ mod run_time {
 ///
 /// Under `std` on x86-64 it is looked up once, when first needed: the best of the machine, or the one below it that
 /// the environment variable `COUNTGRID_SIMD` names. Elsewhere it is what the program was compiled for.
+///
+/// ```
+/// use countgrid_math::{Level, level, set_level};
+/// let usual = level();
+/// assert_eq!(set_level(Level::Baseline), level());
+/// assert!(level() <= usual);
+/// set_level(usual);
+/// ```
 #[inline]
 #[must_use]
 pub fn level() -> Level {
@@ -152,6 +164,9 @@ pub fn level() -> Level {
 
 /// Asks for an instruction set from now on, for all threads, and returns what is in force: what was asked
 /// for, or the best that there is below it. For tests and measurements; no result depends on it.
+///
+/// Example: [`level`](crate::level).
+#[allow(clippy::must_use_candidate, reason = "it is called for its effect")]
 pub fn set_level(asked: Level) -> Level {
     #[cfg(all(feature = "std", target_arch = "x86_64", not(target_feature = "avx512f")))]
     return run_time::set_level(asked);

@@ -1,4 +1,6 @@
 /// Two slices that go element by element have different lengths.
+///
+/// Example: [`axpy`](crate::axpy).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LengthError {
     /// Length of the first slice.

@@ -17,7 +17,7 @@
 //! |---|---|
 //! | scalar | [`Real`], sealed: `f32`, `f64` |
 //! | elementary functions | [`exp`], [`exp_m1`], [`ln`], [`ln_1p`], [`sigmoid`], [`softplus`], [`sqrt`] |
-//! | gamma functions | [`ln_gamma`], [`digamma`], [`trigamma`] of positive numbers |
+//! | gamma functions | [`ln_gamma`], [`digamma`], [`trigamma`] of positive numbers; [`symmetric_dirichlet`] is fitted with them |
 //! | over slices | [`exp_slice`], [`ln_slice`], [`digamma_slice`], [`axpy`], [`scale`], [`softmax`], [`softmax_with_threshold`] |
 //! | from slices | [`sum`], [`dot`], [`max`], [`log_sum_exp`], [`sum_xlogx`], [`sum_ln_floored`] |
 //! | own loops | [`dispatch`] compiles a [`Kernel`] for the instruction sets of a [`Level`]; inside it [`sum_lanes`], [`dot_lanes`], [`fold_lanes`], [`sum_of_eight`] |
@@ -45,6 +45,7 @@ extern crate std;
 
 #[cfg(feature = "alloc")]
 mod aligned;
+mod dirichlet;
 mod dispatch;
 mod elementary;
 mod error;
@@ -62,6 +63,7 @@ mod slices;
 #[cfg(feature = "alloc")]
 pub use crate::aligned::{AlignedVec, AllocationError};
 pub use crate::{
+    dirichlet::symmetric_dirichlet,
     dispatch::{Kernel, Level, dispatch, level, set_level},
     elementary::{digamma, exp, exp_m1, ln, ln_1p, ln_gamma, sigmoid, softplus, sqrt, trigamma},
     error::LengthError,

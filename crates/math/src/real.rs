@@ -6,6 +6,8 @@ use num_traits::float::FloatCore;
 use crate::elementary::Elementary;
 
 /// The scalar of every model: `f32` or `f64`. Elementary functions are ours, the same bits everywhere.
+///
+/// Example: [`fold_lanes`](crate::fold_lanes).
 pub trait Real:
     Elementary
     + FloatCore

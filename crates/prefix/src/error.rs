@@ -1,6 +1,8 @@
 use core::fmt;
 
 /// Why slices were refused. Lengths are in elements.
+///
+/// Example: [the crate's](crate).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

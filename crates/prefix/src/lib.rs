@@ -119,6 +119,7 @@
 //!   compiled with this crate, for every instruction set, which is most of the time that the crate takes to compile;
 //!   everything else is compiled where it is used, for the types that it is used with. Box filters do without it, those
 //!   of floats too.
+//! * `testing`: random tables and filters, and what windows see by the definition, for property tests with proptest.
 //!
 //! On a Cortex-M4F: code and stack of the main operations are in
 //! [docs/microcontroller.md](https://github.com/countgrid/countgrid/blob/main/docs/microcontroller.md).
@@ -126,6 +127,9 @@
 #![doc(html_root_url = "https://docs.rs/countgrid-prefix/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
+
+#[cfg(feature = "testing")]
+extern crate std;
 
 mod cumulative;
 mod error;
@@ -138,6 +142,8 @@ pub mod fuzzing;
 mod lanes;
 mod long;
 mod ring;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod window;
 
 #[cfg(feature = "floats")]

@@ -19,6 +19,8 @@ const CACHE: usize = 1 << 18;
 /// One axis of the torus that a table lies on, with the window's side along it.
 ///
 /// All axes together, as [`axes`] returns them, describe window sums in any dimension.
+///
+/// Example: [the crate's](crate).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
     extent: usize, // cells along the axis
@@ -37,6 +39,8 @@ impl Axis {
 }
 
 /// Which windows a cell sums over.
+///
+/// Example: [`sums_along`](crate::sums_along).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// The window that starts at the cell: `S`, as in [`window_sums`].
@@ -60,6 +64,8 @@ pub const fn axes<const D: usize>(windows: &Windows<D>) -> [Axis; D] {
 /// Elements of scratch that [`window_sums`] and [`adjoint_window_sums`] need, however many rows the table has.
 ///
 /// One plane if two axes or more have a side above 1, and up to four more for a side above 8.
+///
+/// Example: [`BoxFilter::variances`](crate::BoxFilter::variances).
 #[must_use]
 pub const fn scratch_len<const D: usize>(windows: &Windows<D>) -> usize {
     scratch_along(&axes(windows), windows.torus().cells())
@@ -125,6 +131,8 @@ pub fn window_sums<const D: usize, T: Copy + Zero>(
 /// `⟨g, S f⟩ = ⟨S'g, f⟩`. All properties of [`window_sums`] hold, with the mirrored tree, which starts
 /// at the cell and goes backwards: `S'` is `S` with every axis reversed, bit for bit. Counting grids: the
 /// posterior mass of the windows that hold a cell.
+///
+/// Example: [the crate's](crate).
 ///
 /// # Errors
 /// [`LengthError`], before anything is written.

@@ -1,120 +1,28 @@
 //! Box filters against their definition: every border, anchor, layout and type.
 
+use countgrid_prefix::testing::{BORDERS, Problem, problems};
 use countgrid_prefix::{
     Accumulator, Anchor, Border, BoxFilter, FilterError, Mean, Moments, Summand, Table, TableMut, Variance,
 };
 use proptest::prelude::*;
 
-const BORDERS: [Border; 6] =
-    [Border::Wrap, Border::Zero, Border::Replicate, Border::Reflect, Border::Mirror, Border::Clip];
+/// A problem, and what is checked of it.
+#[derive(Debug)]
+struct Case<const D: usize>(Problem<D>);
 
-/// The cell seen at position `at` of an axis: the axis is written down once more as its border continues it.
-fn seen(border: Border, extent: usize, at: isize) -> Option<usize> {
-    let there = 0..extent;
-    let period: Vec<usize> = match border {
-        Border::Wrap => there.collect(),
-        Border::Reflect => there.clone().chain(there.rev()).collect(),
-        Border::Mirror if extent == 1 => vec![0],
-        Border::Mirror => there.chain((1..extent - 1).rev()).collect(),
-        Border::Replicate => return Some(at.max(0).min(extent as isize - 1) as usize),
-        _ => return usize::try_from(at).ok().filter(|at| there.contains(at)),
-    };
-    Some(period[at.rem_euclid(period.len() as isize) as usize])
-}
+impl<const D: usize> std::ops::Deref for Case<D> {
+    type Target = Problem<D>;
 
-#[derive(Clone, Debug)]
-struct Case<const D: usize> {
-    extents: [usize; D],
-    channels: usize,
-    sides: [usize; D],
-    offsets: [isize; D],
-    borders: [Border; D],
-    strides: [[usize; D]; 2], // of what is read, of what is written
-    values: Vec<i32>,
-}
-
-/// Axes in any order, with gaps.
-fn strides<const D: usize>(
-    extents: [usize; D],
-    channels: usize,
-    order: &[usize],
-    gaps: [usize; D],
-) -> [usize; D] {
-    let (mut strides, mut next) = ([0; D], channels);
-    for &axis in order {
-        strides[axis] = next + gaps[axis];
-        next = strides[axis] * extents[axis].max(1);
+    fn deref(&self) -> &Problem<D> {
+        &self.0
     }
-    strides
 }
 
 fn cases<const D: usize>(most: usize) -> impl Strategy<Value = Case<D>> {
-    let axes = || Just((0..D).rev().collect::<Vec<_>>());
-    let order = prop_oneof![axes(), axes().prop_shuffle()];
-    let gaps = || prop_oneof![Just([0; D]), prop::array::uniform(0usize..3)];
-    (
-        prop::array::uniform(0..=most),
-        1usize..4,
-        prop::array::uniform(1usize..=most + 15),
-        prop::array::uniform(-20isize..20),
-        prop::array::uniform(prop::sample::select(&BORDERS[..])),
-        (order.clone(), gaps(), order, gaps()),
-        prop::collection::vec(-50i32..=50, 97),
-    )
-        .prop_map(|(extents, channels, sides, offsets, borders, (a, gaps_a, b, gaps_b), values)| Case {
-            extents,
-            channels,
-            sides,
-            offsets,
-            borders,
-            strides: [strides(extents, channels, &a, gaps_a), strides(extents, channels, &b, gaps_b)],
-            values,
-        })
+    problems(most).prop_map(Case)
 }
 
 impl<const D: usize> Case<D> {
-    fn filter(&self) -> BoxFilter<D> {
-        BoxFilter::new(self.sides).unwrap().with_offsets(self.offsets).unwrap().with_borders(self.borders)
-    }
-
-    fn elements(&self, which: usize) -> usize {
-        let cells = self.extents.iter().zip(&self.strides[which]);
-        cells.map(|(extent, stride)| extent.max(&1) * stride).max().unwrap() + self.channels
-    }
-
-    fn read<T: Clone>(&self, from: impl Fn(i32) -> T) -> Vec<T> {
-        (0..self.elements(0)).map(|i| from(self.values[i % 97])).collect()
-    }
-
-    /// All cells, row-major.
-    fn cells(&self) -> Vec<[usize; D]> {
-        let number = self.extents.iter().product();
-        let cell = |mut rest: usize| {
-            let mut cell = [0; D];
-            for axis in (0..D).rev() {
-                (cell[axis], rest) = (rest % self.extents[axis], rest / self.extents[axis]);
-            }
-            cell
-        };
-        (0..number).map(cell).collect()
-    }
-
-    /// The elements of one channel that the window of a cell sees, and how many cells it counts.
-    fn window<T: Copy>(&self, table: &[T], cell: [usize; D], channel: usize) -> (Vec<T>, u64) {
-        let (mut places, mut count) = (vec![channel], 1);
-        for axis in 0..D {
-            let first = cell[axis] as isize + self.offsets[axis];
-            let at = first..first + self.sides[axis] as isize;
-            let along: Vec<usize> =
-                at.filter_map(|at| seen(self.borders[axis], self.extents[axis], at)).collect();
-            count *= if self.borders[axis] == Border::Clip { along.len() } else { self.sides[axis] } as u64;
-            let stride = self.strides[0][axis];
-            places =
-                places.iter().flat_map(|place| along.iter().map(move |cell| place + cell * stride)).collect();
-        }
-        (places.into_iter().map(|place| table[place]).collect(), count)
-    }
-
     /// Runs a filter; then `check(window, count, result)` of every element, and nothing else is written.
     fn each<T: Copy, A: Accumulator, O: Copy + PartialEq + std::fmt::Debug>(
         &self,

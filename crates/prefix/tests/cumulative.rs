@@ -6,7 +6,7 @@ use countgrid_prefix::{BoxSums, LengthError, exclusive, exclusive_in_place, incl
 use countgrid_torus::Torus;
 use proptest::prelude::*;
 
-mod shapes;
+use crate::shapes;
 use shapes::{sums, with_rows};
 
 fn below<const D: usize>(torus: &Torus<D>, cell: usize, low: [usize; D], high: [usize; D]) -> bool {

@@ -6,7 +6,7 @@ use countgrid_torus::{Torus, Windows};
 use num_traits::float::FloatCore;
 use proptest::prelude::*;
 
-mod shapes;
+use crate::shapes;
 use shapes::{reversed, spread, sums, translated, with_decades};
 
 /// `f32` and `f64`: unit roundoff and conversion.

@@ -6,7 +6,7 @@ use countgrid_prefix::{
 use countgrid_torus::{Torus, Windows};
 use proptest::prelude::*;
 
-mod shapes;
+use crate::shapes;
 use shapes::{spread, sums, translated, with_rows};
 
 /// Row by row, output cell by output cell.

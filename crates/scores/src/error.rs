@@ -3,6 +3,8 @@ use core::fmt;
 use countgrid_math::Real;
 
 /// Why features or matrices were refused.
+///
+/// Example: [`fess`](crate::fess).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
@@ -47,6 +49,8 @@ impl fmt::Display for ScoreError {
 impl core::error::Error for ScoreError {}
 
 /// Why a datum has no features.
+///
+/// Example: [`spread_rows`](crate::spread_rows).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

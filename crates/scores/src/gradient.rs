@@ -19,6 +19,8 @@ use crate::{
 /// `Σ_j θ_j tangent_j = 0`, `Σ_j logit_j = 0` and `logit_j = θ_j tangent_j`. `Logit` stays finite where `θ` vanishes,
 /// the others grow without limit. An entry that is zero is structure, not a parameter: its derivative is zero in every
 /// form.
+///
+/// Example: [`fisher`](crate::fisher).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// Entries as free numbers.

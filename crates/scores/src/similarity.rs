@@ -6,6 +6,8 @@ use crate::{
 };
 
 /// How alike two rows `x`, `y` of features are: a positive semidefinite kernel.
+///
+/// Example: [the crate's](crate).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Similarity<T> {
     /// `Σ_i x_i y_i`.
@@ -36,6 +38,22 @@ impl<T: Real> Similarity<T> {
 /// The Gram matrix of rows `x` `[row][column]`: `matrix` `[row][row]`, symmetric to the bit.
 ///
 /// An entry that overflows is an error of the row that it is in, not a NaN to be found later.
+///
+/// ```
+/// use countgrid_scores::{Similarity, cross, gaussian, gram};
+///
+/// let rows = [0.0f64, 0.0, 3.0, 4.0]; // two rows of two columns
+/// let mut matrix = [0.0; 4];
+/// gram(Similarity::SquaredDistance, 2, &rows, &mut matrix)?;
+/// assert_eq!(matrix, [0.0, 25.0, 25.0, 0.0]);
+/// gaussian(0.04, &mut matrix)?;
+/// assert!((matrix[1] - (-1.0f64).exp()).abs() < 1e-15);
+///
+/// let mut others = [0.0; 2];
+/// cross(Similarity::Linear, 2, &rows[2..], &rows, &mut others)?;
+/// assert_eq!(others, [0.0, 25.0]);
+/// # Ok::<(), countgrid_scores::ScoreError>(())
+/// ```
 ///
 /// # Errors
 /// [`ScoreError::Length`], [`ScoreError::Rows`], [`ScoreError::Empty`], [`ScoreError::Gamma`], [`ScoreError::Entry`].
@@ -69,6 +87,8 @@ pub fn gram<T: Real>(
 
 /// Similarities of rows `x` to rows `y`: `matrix` `[row of x][row of y]`.
 ///
+/// Example: [`gram`](crate::gram).
+///
 /// # Errors
 /// As [`gram`].
 pub fn cross<T: Real>(
@@ -90,6 +110,8 @@ pub fn cross<T: Real>(
 
 /// Squared distances ([`Similarity::SquaredDistance`]) made the kernel `exp(-gamma d²)`, with the bits that
 /// [`Similarity::Rbf`] has: where several `gamma` are compared, distances are computed once.
+///
+/// Example: [`gram`](crate::gram).
 ///
 /// # Errors
 /// [`ScoreError::Gamma`]; [`ScoreError::Entry`] of the first that is not finite or below 0, and nothing is written.

@@ -11,6 +11,8 @@ use crate::{
 /// deviation. A column that is constant there becomes zero everywhere.
 ///
 /// Storage `[2][column]`: means, and one over the deviations.
+///
+/// Example: [the crate's](crate).
 #[derive(Clone, Copy, Debug)]
 pub struct Standardizer<T, S> {
     storage: S, // of an even, positive length

@@ -23,7 +23,7 @@ fn the_page_has_the_code_of_the_example() {
 #[test]
 fn the_page_has_the_output_of_the_example() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/model.md")).unwrap();
-    let results = poisson_mixture::run().unwrap();
+    let results = crate::poisson_mixture::run().unwrap();
     for outcome in results.outcomes.iter().chain([&results.merged]) {
         let printed = format!("objective {:.3}, {:?}, coinciding", outcome.objective, outcome.end);
         assert!(page.contains(&printed), "{printed}");
@@ -31,7 +31,3 @@ fn the_page_has_the_output_of_the_example() {
     let ratio = results.merged.objective / results.outcomes[0].objective;
     assert_eq!(format!("{:.0}", 100.0 * (ratio - 1.0)), "30"); // "30 % higher"
 }
-
-#[allow(dead_code, reason = "its `main` is for who runs it")]
-#[path = "../examples/poisson_mixture.rs"]
-mod poisson_mixture;

@@ -5,6 +5,8 @@ use crate::{Counter, Selected, Summary, TextError, TextOptions};
 /// A collection as bags of words.
 ///
 /// A document without a word of the vocabulary has an empty bag.
+///
+/// Example: [`bags`](crate::bags).
 #[derive(Clone, Debug, PartialEq)]
 pub struct WordBags {
     /// The words, sorted. With stemming, the commonest word of each stem.
@@ -17,11 +19,13 @@ pub struct WordBags {
 
 impl WordBags {
     /// Number of bags.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.bags.len()
     }
 
     /// Whether there are no bags.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bags.is_empty()
     }

@@ -3,6 +3,8 @@ use std::{collections::HashMap, mem::take};
 use crate::{Selection, TextError, TextOptions, Tokenizer};
 
 /// What was read of a collection, and what was left out.
+///
+/// Example: [`Counter`](crate::Counter).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Tokens read, stop words not counted.
@@ -56,6 +58,8 @@ struct Uses {
 }
 
 /// The vocabulary of a collection that was counted.
+///
+/// Example: [`Counter`](crate::Counter).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selected {
     /// The words, sorted. With stemming, the commonest word of each stem.
@@ -157,6 +161,7 @@ impl Counter {
     }
 
     /// Selects the vocabulary by the options.
+    #[must_use]
     pub fn select(self) -> Selected {
         // The commonest form of each stem stands for it, of equals the first in order.
         let mut shown: Vec<(u64, String)> = vec![(0, String::new()); self.spread.len()];

@@ -1,4 +1,6 @@
 /// Why options, or a collection, were refused.
+///
+/// Example: [`Tokenizer`](crate::Tokenizer).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

@@ -3,7 +3,10 @@ use crate::TextError;
 /// Which words are too ordinary to count.
 ///
 /// Lists are compared with tokens in the same form: lower-case, straight apostrophes.
+///
+/// Example: [`TextOptions`](crate::TextOptions).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum StopWords {
     /// The English list of NLTK, 198 words from "a" to "you've".
@@ -24,6 +27,11 @@ pub enum StopWords {
 /// assert_eq!(options.max_words, 5_000);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct TextOptions {
     /// Words to leave out.
     pub stop_words: StopWords,

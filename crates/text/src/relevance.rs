@@ -39,6 +39,7 @@ impl Levels {
     /// H. Peng, F. Long & C. Ding, Feature selection based on mutual information: criteria of max-dependency,
     /// max-relevance, and min-redundancy, IEEE Transactions on Pattern Analysis and Machine Intelligence 27(8), 2005, section
     /// 4.2.
+    #[must_use]
     pub fn deviations(features: usize, bags: &[Vec<(usize, f64)>]) -> Self {
         let moments = moments(features, bags);
         let by_item = bags.iter().map(|bag| {
@@ -90,6 +91,7 @@ impl Levels {
     /// assert!((information[0] - 2f64.ln()).abs() < 1e-15); // determines the label
     /// assert!(information[1].abs() < 1e-15); // independent of it
     /// ```
+    #[must_use]
     pub fn information(&self, labels: &[usize]) -> Vec<f64> {
         let classes = labels.iter().max().map_or(0, |most| most + 1);
         let items = self.items.min(labels.len());
@@ -125,6 +127,7 @@ impl Levels {
     ///
     /// # Source
     /// Peng, Long & Ding 2005, Eqs. 4 to 7.
+    #[must_use]
     pub fn mrmr(&self, labels: &[usize], count: usize) -> Vec<usize> {
         let relevance = self.information(labels);
         let (features, levels) = (self.features(), self.levels);
@@ -212,6 +215,7 @@ fn information(joint: &[u64], columns: usize, items: usize) -> f64 {
 /// ```
 /// assert_eq!(countgrid_text::variances(2, &[vec![(0, 1.0)], vec![(0, 3.0), (1, 2.0)]]), [1.0, 1.0]);
 /// ```
+#[must_use]
 pub fn variances(features: usize, bags: &[Vec<(usize, f64)>]) -> Vec<f64> {
     moments(features, bags).into_iter().map(|(_, variance)| variance).collect()
 }

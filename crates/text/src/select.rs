@@ -25,6 +25,7 @@ impl Selection {
     /// let selection = Selection::new(&[1, 3, 5, 2, 3], 5, &options);
     /// assert_eq!(selection, Selection { kept: vec![1, 3], rare: 1, common: 1, surplus: 1 });
     /// ```
+    #[must_use]
     pub fn new(spread: &[usize], documents: usize, options: &TextOptions) -> Self {
         let (least, most) = options.limits(documents);
         let rare = spread.iter().filter(|&&d| d < least).count();

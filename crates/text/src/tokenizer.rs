@@ -63,6 +63,7 @@ impl Tokenizer {
     /// What a token is counted as: its stem if stemming is on, else itself.
     ///
     /// Words with letters outside ASCII are their own stem: English rules do not apply to them.
+    #[must_use]
     pub fn stem<'a>(&self, token: &'a str) -> Cow<'a, str> {
         match &self.stemmer {
             Some(stemmer) if token.is_ascii() && self.ngrams.is_none() => stemmer.stem(token),

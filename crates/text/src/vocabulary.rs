@@ -29,15 +29,29 @@ impl<'a> Vocabulary<'a> {
         Self { tokenizer, features }
     }
 
+    /// The feature of every token of `text`, in their order; `None` for an unknown word.
+    ///
+    /// ```
+    /// use countgrid_text::{TextOptions, Tokenizer, Vocabulary};
+    ///
+    /// let tokenizer = Tokenizer::new(&TextOptions::default())?;
+    /// let vocabulary = Vocabulary::new(&["cats", "dog"], &tokenizer);
+    /// assert!(vocabulary.features("Dog, horse, cats.").eq([Some(1), None, Some(0)]));
+    /// # Ok::<(), countgrid_text::TextError>(())
+    /// ```
+    pub fn features<'b>(&'b self, text: &'b str) -> impl Iterator<Item = Option<u32>> + 'b {
+        let tokens = self.tokenizer.tokens(text);
+        tokens.map(|token| self.features.get(self.tokenizer.stem(&token).as_ref()).copied())
+    }
+
     /// The bag of `text`: `(feature, count)`, features ascending. Unknown words are left out; a count ends
     /// at `u32::MAX`.
+    #[must_use]
     pub fn count(&self, text: &str) -> Vec<(u32, u32)> {
         let mut bag = BTreeMap::new();
-        for token in self.tokenizer.tokens(text) {
-            if let Some(&feature) = self.features.get(self.tokenizer.stem(&token).as_ref()) {
-                let count: &mut u32 = bag.entry(feature).or_default();
-                *count = count.saturating_add(1);
-            }
+        for feature in self.features(text).flatten() {
+            let count: &mut u32 = bag.entry(feature).or_default();
+            *count = count.saturating_add(1);
         }
         bag.into_iter().collect()
     }

@@ -1,6 +1,8 @@
 use core::fmt;
 
 /// Why a shape, or a slice meant to have it, was refused.
+///
+/// Example: [`Torus::neighbours`](crate::Torus::neighbours).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

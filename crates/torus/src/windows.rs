@@ -160,6 +160,8 @@ impl<const D: usize> Windows<D> {
 
 /// Iterator over the cells of a window, or of its mirror; see [`Windows::cells_of`] and
 /// [`Windows::starts_over`].
+///
+/// Example: [`Windows`](crate::Windows).
 #[derive(Clone, Debug)]
 pub struct WindowCells<const D: usize> {
     windows: Windows<D>,

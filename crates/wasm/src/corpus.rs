@@ -100,26 +100,31 @@ impl Corpus {
     }
 
     /// Numbers of bags, features and tokens.
+    #[must_use]
     pub fn totals(&self) -> BagTotals {
         self.totals
     }
 
     /// Number of bags.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.totals.bags
     }
 
     /// Whether there is no bag.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Number of features.
+    #[must_use]
     pub fn features(&self) -> usize {
         self.totals.features
     }
 
     /// The sum of all counts.
+    #[must_use]
     pub fn tokens(&self) -> f64 {
         self.totals.tokens
     }

@@ -88,18 +88,21 @@ impl Corpus {
 
     /// Number of bags.
     #[wasm_bindgen(getter)]
+    #[must_use]
     pub fn length(&self) -> usize {
         self.0.len()
     }
 
     /// Number of features.
     #[wasm_bindgen(getter)]
+    #[must_use]
     pub fn features(&self) -> usize {
         self.0.features()
     }
 
     /// The sum of all counts.
     #[wasm_bindgen(getter)]
+    #[must_use]
     pub fn tokens(&self) -> f64 {
         self.0.tokens()
     }
@@ -344,11 +347,13 @@ impl Texts {
 
     /// The words, sorted: feature `z` is word `z`.
     #[wasm_bindgen(getter)]
+    #[must_use]
     pub fn vocabulary(&self) -> Vec<String> {
         self.0.vocabulary().to_vec()
     }
 
     /// The documents as bags over the vocabulary.
+    #[must_use]
     pub fn corpus(&self) -> Corpus {
         Corpus(self.0.corpus().clone())
     }

@@ -33,11 +33,13 @@ impl Texts {
     }
 
     /// The words, sorted: feature `z` is word `z`.
+    #[must_use]
     pub fn vocabulary(&self) -> &[String] {
         self.0.texts().map_or(&[], |(corpus, _)| &corpus.vocabulary)
     }
 
     /// The documents as bags over the vocabulary.
+    #[must_use]
     pub fn corpus(&self) -> &Corpus {
         &self.0
     }

@@ -6,10 +6,12 @@ use clap::Args;
 use countgrid_corpus::WordOptions;
 use countgrid_estimators::{HarmoniumKind, HmmOptions, LdaOptions};
 use countgrid_evaluation::{
-    Classifier, EvaluationOptions, Features, Metric, ModelKind, Protocol, WordSelection,
+    ClassPrior, Classifier, EvaluationOptions, Features, Metric, ModelKind, Protocol, WordSelection,
 };
 
-use super::{GridArgs, HarmoniumArgs, ReadArgs, ReportArgs, ScaleArgs, WordArgs, choice};
+use super::{
+    COUNT, GridArgs, HarmoniumArgs, ReadArgs, ReportArgs, SIZE, ScaleArgs, WordArgs, at_most, choice,
+};
 use crate::{
     collection::{scaling, word_options},
     command::fit::grid_options,
@@ -31,6 +33,12 @@ pub(crate) struct EvaluationArgs {
         ("svm-linear", "A linear support vector machine on standardised features"),
     ], |name| name.parse::<Classifier>().ok()))]
     pub(crate) classifier: Classifier,
+    /// How probable labels are before a document is seen, for --classifier generative
+    #[arg(long, default_value = "data", value_parser = choice(&[
+        ("data", "As frequent as among the training documents"),
+        ("uniform", "All the same"),
+    ], |name| name.parse::<ClassPrior>().ok()))]
+    pub(crate) class_prior: ClassPrior,
     /// The model to fit
     #[arg(long, default_value = "grid", value_parser = choice(&[
         ("grid", "A counting grid"),
@@ -43,10 +51,10 @@ pub(crate) struct EvaluationArgs {
     ], |name| name.parse::<ModelKind>().ok()))]
     pub(crate) model: ModelKind,
     /// Topics of --model lda, harmonium and rap, components of --model mixture, dimensions of --model lsi
-    #[arg(long, value_name = "N", default_value_t = EvaluationOptions::default().topics)]
+    #[arg(long, value_name = "N", default_value_t = EvaluationOptions::default().topics, value_parser = at_most(SIZE))]
     pub(crate) topics: usize,
     /// States of --model hmm
-    #[arg(long, value_name = "N", default_value_t = HmmOptions::default().states)]
+    #[arg(long, value_name = "N", default_value_t = HmmOptions::default().states, value_parser = at_most(SIZE))]
     pub(crate) states: usize,
     /// The features of a document for support vector machines and nearest neighbours [default: spread for svm, fess for
     /// svm-rbf and svm-linear, the position on the torus for nearest]
@@ -70,7 +78,7 @@ pub(crate) struct EvaluationArgs {
     #[arg(long)]
     pub(crate) one_model: bool,
     /// Parts that are held out in turn
-    #[arg(long, value_name = "N", default_value_t = Protocol::default().folds)]
+    #[arg(long, value_name = "N", default_value_t = Protocol::default().folds, value_parser = at_most(COUNT))]
     pub(crate) folds: usize,
     /// Hold out one document at a time instead
     #[arg(long)]
@@ -86,10 +94,10 @@ pub(crate) struct EvaluationArgs {
     #[command(flatten)]
     pub(crate) harmonium: HarmoniumArgs,
     /// Random splits into folds, each evaluated
-    #[arg(long, value_name = "N", default_value_t = Protocol::default().repeats)]
+    #[arg(long, value_name = "N", default_value_t = Protocol::default().repeats, value_parser = at_most(SIZE))]
     pub(crate) repeats: usize,
     /// Neighbours that vote, for --classifier nearest
-    #[arg(long, value_name = "N", default_value_t = EvaluationOptions::default().neighbours)]
+    #[arg(long, value_name = "N", default_value_t = EvaluationOptions::default().neighbours, value_parser = at_most(COUNT))]
     pub(crate) neighbours: usize,
     /// Penalty C of support vector machines, for training documents inside the margin or on the wrong side
     #[arg(long, value_name = "C", default_value_t = EvaluationOptions::default().penalty)]
@@ -113,8 +121,11 @@ pub(crate) struct EvaluationArgs {
     #[arg(long = "try", value_name = "OPTION=VALUE,...")]
     pub(crate) tries: Vec<String>,
     /// Folds of a training part by which crossval chooses
-    #[arg(long, value_name = "N", default_value_t = Protocol::default().inner_folds)]
+    #[arg(long, value_name = "N", default_value_t = Protocol::default().inner_folds, value_parser = at_most(COUNT))]
     pub(crate) inner_folds: usize,
+    /// Write texts into CSV as they are; else one that a spreadsheet would take for a formula has a ' before it
+    #[arg(long)]
+    pub(crate) raw_csv: bool,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
     #[command(flatten)]
@@ -145,6 +156,7 @@ impl EvaluationArgs {
         let GridArgs { iterations, tolerance, seed, restarts, pseudocount, .. } = self.fit;
         let options = EvaluationOptions {
             classifier: self.classifier,
+            class_prior: self.class_prior,
             model: self.model,
             features: self.features,
             one_model: self.one_model,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use countgrid_estimators::{CouplingPrior, HarmoniumKind, HarmoniumMethod, HarmoniumOptions};
 
-use super::{GridArgs, choice};
+use super::{GridArgs, SIZE, at_most, choice};
 
 /// The models of `fit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -43,16 +43,16 @@ pub(crate) struct HarmoniumArgs {
     ], HarmoniumMethod::from_name))]
     pub(crate) method: HarmoniumMethod,
     /// Steps of a Gibbs chain before each gradient: the l of CD-l
-    #[arg(long, value_name = "L", default_value_t = HarmoniumOptions::default().gibbs_steps)]
+    #[arg(long, value_name = "L", default_value_t = HarmoniumOptions::default().gibbs_steps, value_parser = at_most(SIZE))]
     pub(crate) steps: usize,
     /// Passes of contrastive divergence over all documents, in mini-batches of --batch [default: 100]
-    #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().epochs)]
+    #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().epochs, value_parser = at_most(SIZE))]
     pub(crate) epochs: usize,
     /// Langevin steps of a chain; the second half are posterior samples
-    #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().draws)]
+    #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().draws, value_parser = at_most(SIZE))]
     pub(crate) draws: usize,
     /// Langevin chains, each from a start of its own
-    #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().chains)]
+    #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().chains, value_parser = at_most(SIZE))]
     pub(crate) chains: usize,
     /// Prior of the couplings for langevin: the standard deviation of a normal prior with mean 0; or `empirical`, a mean and
     /// a variance for each word learned from samples; or `empirical-pooled`, one of each for all words [default: 0.1]

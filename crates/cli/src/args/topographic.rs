@@ -5,7 +5,7 @@ use countgrid_estimators::{BasisKind, Exposure, LatentKind, TopographicOptions};
 use countgrid_gtm::EmissionModel;
 use countgrid_map::{MAX_CELLS, group_digits};
 
-use super::{GridArgs, choice};
+use super::{COUNT, GridArgs, at_most, choice};
 use crate::{failure::Failure, sides::Sides};
 
 #[derive(Args, Clone, Debug)]
@@ -42,7 +42,7 @@ pub(crate) struct TopographicArgs {
     ], Exposure::from_name))]
     pub(crate) exposure: Option<Exposure>,
     /// Neighbours that vote for a label, for the report on how well labels are separated [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_most(COUNT))]
     pub(crate) neighbours: Option<usize>,
     /// Positions of documents in map.svg and map.png: posterior mean or mode; the page has both [default: mean]
     #[arg(long, value_enum)]

@@ -6,7 +6,8 @@ use countgrid_classify::Confusion;
 use countgrid_corpus::SequenceCorpus;
 use countgrid_estimators::Stored;
 use countgrid_evaluation::{
-    Candidate, CrossValidation, EvaluationEvent, LabelledData, ModelKind, Regression, cross_validate, regress,
+    Candidate, CrossValidation, EvaluationError, EvaluationEvent, LabelledData, ModelKind, Regression,
+    cross_validate, regress,
 };
 use countgrid_io::{check_outputs, check_writable, write_atomically};
 use countgrid_map::group_digits;
@@ -16,23 +17,23 @@ use crate::{
     args::{CrossvalArgs, EvaluationArgs, Precision},
     candidates::{Choice, choices},
     collection::{Input, named_inputs, scaling},
+    csv_table::CsvTable,
     failure::Failure,
     interrupt::Interrupt,
     report::Report,
     threads,
 };
 
-pub(crate) fn run(args: &CrossvalArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &CrossvalArgs, interrupt: &Interrupt) -> Result<(), Failure> {
     let (output, args) = (args.output.as_deref(), &args.evaluation);
     check_outputs(named_inputs(Some(&args.path), &args.read, Some(&args.words)), output)?;
     output.map_or(Ok(()), check_writable)?;
     let report = Report::new(args.reporting.quiet, args.reporting.json);
     args.options()?;
     let choices = choices(args)?;
-    let interrupt = Interrupt::install()?;
     threads::run(args.fit.threads, || match args.fit.precision {
-        Precision::F32 => cross_validated::<f32>(args, output, &choices, &report, &interrupt),
-        Precision::F64 => cross_validated::<f64>(args, output, &choices, &report, &interrupt),
+        Precision::F32 => cross_validated::<f32>(args, output, &choices, &report, interrupt),
+        Precision::F64 => cross_validated::<f64>(args, output, &choices, &report, interrupt),
     })
 }
 
@@ -46,11 +47,12 @@ pub(crate) fn labelled<T: Stored>(
     input.options.words = args.every_word()?;
     // Counts are scaled once words are selected, in each fold.
     input.options.scaling.scale = scaling(&args.numbers)?.scale;
+    let of_file = |error: EvaluationError| Failure::from(error).of_file(&args.path);
     if args.model != ModelKind::Hmm {
-        return Ok(LabelledData::new(input.read::<T>(report)?, None)?);
+        return LabelledData::new(input.read::<T>(report)?, None).map_err(of_file);
     }
     let SequenceCorpus { corpus, sequences, alphabet } =
-        SequenceCorpus::<T>::read(&args.path, &input.options)?;
+        SequenceCorpus::<T>::read(&args.path, &input.options).map_err(|error| of_file(error.into()))?;
     let symbols = sequences.as_view().positions();
     report.event(
         "read",
@@ -64,7 +66,7 @@ pub(crate) fn labelled<T: Stored>(
             "path": args.path.to_string_lossy(), "documents": corpus.documents.len(), "symbols": symbols,
         }),
     );
-    Ok(LabelledData::new(corpus, Some(sequences))?)
+    LabelledData::new(corpus, Some(sequences)).map_err(of_file)
 }
 
 fn cross_validated<T: Stored>(
@@ -79,16 +81,21 @@ fn cross_validated<T: Stored>(
         report.note(format_args!("{} documents have no label and are left out", data.unlabelled()));
     }
     let started = Instant::now();
-    interrupt.begin();
-    let (stop, protocol) = (|| interrupt.requested(), args.protocol());
+    interrupt.stops(
+        "ending at the next block of documents, with the folds that are finished; \
+         Ctrl-C again leaves at once, without a result",
+    );
+    let (stop, protocol) = (interrupt.stop(), args.protocol());
     if args.numeric {
-        let result = regress(&data, &args.options()?, &protocol, |_| ControlFlow::Continue(()), &stop)?;
+        let result = regress(&data, &args.options()?, &protocol, |_| ControlFlow::Continue(()), stop)
+            .map_err(|error| Failure::from(error).of_file(&args.path))?;
         report_regression(&result, args, started.elapsed().as_secs_f64(), report);
-        if let Some(output) = output {
-            let _whole = interrupt.writing();
-            write_atomically(output, |out| write_estimates(out, &data, &result))?;
+        if let Some(output) = table_to_write(output, result.interrupted, result.estimates.is_empty(), report)
+        {
+            let _whole = interrupt.writing_results();
+            write_atomically(output, |out| write_estimates((out, args.raw_csv), &data, &result))?;
         }
-        return Ok(());
+        return if result.interrupted { Err(Failure::Interrupted) } else { Ok(()) };
     }
     let candidates: Vec<Candidate> = choices.iter().map(|choice| choice.candidate.clone()).collect();
     let name = |candidate: usize| candidates.get(candidate).map_or("", |candidate| &candidate.name);
@@ -122,17 +129,34 @@ fn cross_validated<T: Stored>(
             }
             ControlFlow::Continue(())
         },
-        &stop,
-    )?;
+        stop,
+    )
+    .map_err(|error| Failure::from(error).of_file(&args.path))?;
     if result.interrupted {
         report.note("ended early: what follows is of the folds before");
     }
     report_accuracy(args, &candidates, &result, names, started.elapsed().as_secs_f64(), report);
-    if let Some(output) = output {
-        let _whole = interrupt.writing();
-        write_atomically(output, |out| write(out, &data, &candidates, &result))?;
+    if let Some(output) = table_to_write(output, result.interrupted, result.predictions.is_empty(), report) {
+        let _whole = interrupt.writing_results();
+        write_atomically(output, |out| write((out, args.raw_csv), &data, &candidates, &result))?;
     }
-    Ok(())
+    if result.interrupted { Err(Failure::Interrupted) } else { Ok(()) }
+}
+
+/// The table, if one is to be written: a run that was interrupted writes what it has where nothing was before, and leaves
+/// the table of an earlier run as it is.
+fn table_to_write<'a>(
+    output: Option<&'a Path>,
+    interrupted: bool,
+    empty: bool,
+    report: &Report,
+) -> Option<&'a Path> {
+    let output = output?;
+    if interrupted && (empty || output.is_file()) {
+        report.note(format_args!("{} is not written", output.display()));
+        return None;
+    }
+    Some(output)
 }
 
 /// The rows of a confusion matrix.
@@ -217,12 +241,12 @@ fn report_accuracy(
 }
 
 fn write<T: Stored>(
-    out: &mut dyn io::Write,
+    (out, raw): (&mut dyn io::Write, bool),
     data: &LabelledData<T>,
     candidates: &[Candidate],
     result: &CrossValidation,
 ) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
+    let mut csv = CsvTable::new(out, raw);
     csv.write_record(["repeat", "fold", "id", "label", "found", "chosen"])?;
     let label = |label: usize| data.label_names().get(label).map_or("", String::as_str);
     for prediction in &result.predictions {
@@ -236,16 +260,16 @@ fn write<T: Stored>(
 }
 
 fn write_estimates<T: Stored>(
-    out: &mut dyn io::Write,
+    (out, raw): (&mut dyn io::Write, bool),
     data: &LabelledData<T>,
     result: &Regression,
 ) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
+    let mut csv = CsvTable::new(out, raw);
     csv.write_record(["repeat", "fold", "id", "value", "found"])?;
     for one in &result.estimates {
         let (repeat, fold) = ((one.repetition + 1).to_string(), (one.fold + 1).to_string());
         let (value, found) = (one.value.to_string(), one.estimated.to_string());
-        csv.write_record([&repeat, &fold, data.id(one.item), &value, &found])?;
+        csv.write_record([repeat.as_str(), &fold, data.id(one.item), &value, &found])?;
     }
     csv.flush()
 }

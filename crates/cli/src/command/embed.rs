@@ -10,12 +10,14 @@ use super::{harmonium, topographic};
 use crate::{
     args::EmbedArgs,
     collection::named_inputs,
+    csv_table::CsvTable,
     failure::Failure,
+    interrupt::Interrupt,
     model_file::load,
     placement::{documents, finish},
 };
 
-pub(crate) fn run(args: &EmbedArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &EmbedArgs, interrupt: &Interrupt) -> Result<(), Failure> {
     let mut inputs = named_inputs(Some(&args.path), &args.read, None);
     inputs.extend([Some(args.model.clone()), args.features.features_from.clone()].into_iter().flatten());
     check_outputs(inputs, &args.output)?;
@@ -32,12 +34,12 @@ pub(crate) fn run(args: &EmbedArgs) -> Result<(), Failure> {
         ));
     }
     match &model {
-        AnyModel::GridF32(grid) => embed(args, grid),
-        AnyModel::GridF64(grid) => embed(args, grid),
-        AnyModel::TopographicF32(map) => topographic::embed(args, map),
-        AnyModel::TopographicF64(map) => topographic::embed(args, map),
-        AnyModel::HarmoniumF32(harmonium) => harmonium::embed(args, harmonium),
-        AnyModel::HarmoniumF64(harmonium) => harmonium::embed(args, harmonium),
+        AnyModel::GridF32(grid) => embed(args, grid, interrupt),
+        AnyModel::GridF64(grid) => embed(args, grid, interrupt),
+        AnyModel::TopographicF32(map) => topographic::embed(args, map, interrupt),
+        AnyModel::TopographicF64(map) => topographic::embed(args, map, interrupt),
+        AnyModel::HarmoniumF32(harmonium) => harmonium::embed(args, harmonium, interrupt),
+        AnyModel::HarmoniumF64(harmonium) => harmonium::embed(args, harmonium, interrupt),
         other => Err(Failure::new(
             format_args!("{}: is a {}, which `embed` does not know", args.model.display(), other.kind()),
             "name a model that `countgrid map` or `countgrid fit` has written",
@@ -45,23 +47,24 @@ pub(crate) fn run(args: &EmbedArgs) -> Result<(), Failure> {
     }
 }
 
-fn embed<T: Stored>(args: &EmbedArgs, grid: &FittedGrid<T>) -> Result<(), Failure> {
+fn embed<T: Stored>(args: &EmbedArgs, grid: &FittedGrid<T>, interrupt: &Interrupt) -> Result<(), Failure> {
     let corpus = documents::<T>(args, &grid.info)?;
     let placements = grid.place(&corpus.bags)?;
     let known = placements.iter().fold(0.0, |known, placement| known + placement.tokens);
     let labels = grid.labels().map(|labels| labels.names());
     let axes = grid.layout().extents().len();
-    finish(args, &corpus, known, |out| write(out, axes, labels, &corpus, &placements))
+    let write = |out: &mut dyn Write| write((out, args.raw_csv), axes, labels, &corpus, &placements);
+    finish(args, &corpus, known, interrupt, write)
 }
 
 fn write<T>(
-    out: &mut dyn Write,
+    (out, raw): (&mut dyn Write, bool),
     axes: usize,
     labels: Option<&[String]>,
     corpus: &Corpus<T>,
     placements: &[GridPlacement],
 ) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
+    let mut csv = CsvTable::new(out, raw);
     let mut names = DocumentInfo::COLUMNS.map(str::to_owned).to_vec();
     names.extend((0..axes).map(|axis| format!("x{axis}")));
     names.extend((0..axes).map(|axis| format!("mean{axis}")));

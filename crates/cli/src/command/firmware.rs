@@ -3,23 +3,28 @@
 use std::{fs, io, path::Path};
 
 use countgrid_estimators::{FittedGrid, Stored, TableKind as Table};
-use countgrid_io::{check_outputs, check_writable, write_atomically};
+use countgrid_io::{StagedFiles, check_outputs, check_writable};
 
 use crate::{
     args::{FirmwareArgs, TableKind},
     failure::Failure,
+    interrupt::Interrupt,
     model_file::{Grid, load_grid},
 };
 
-pub(crate) fn run(args: &FirmwareArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &FirmwareArgs, interrupt: &Interrupt) -> Result<(), Failure> {
     match load_grid(&args.model)? {
-        Grid::F32(grid) => firmware(args, &grid),
-        Grid::F64(grid) => firmware(args, &grid),
+        Grid::F32(grid) => firmware(args, &grid, interrupt),
+        Grid::F64(grid) => firmware(args, &grid, interrupt),
     }
 }
 
 /// Both files.
-fn firmware<T: Stored>(args: &FirmwareArgs, grid: &FittedGrid<T>) -> Result<(), Failure> {
+fn firmware<T: Stored>(
+    args: &FirmwareArgs,
+    grid: &FittedGrid<T>,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
     let kind = match args.table {
         TableKind::F32 => Table::F32,
         TableKind::Bits16 => Table::Bits16,
@@ -34,8 +39,11 @@ fn firmware<T: Stored>(args: &FirmwareArgs, grid: &FittedGrid<T>) -> Result<(), 
     check_outputs([&args.model], [&module, &blob])?;
     fs::create_dir_all(folder).map_err(refuse)?;
     [&module, &blob].into_iter().try_for_each(check_writable)?;
-    write_atomically(&blob, |out| out.write_all(&firmware.blob))?;
-    write_atomically(&module, |out| out.write_all(firmware.module.as_bytes()))?;
+    let _whole = interrupt.writing_results();
+    let mut files = StagedFiles::new();
+    files.write(&blob, |out| out.write_all(&firmware.blob))?;
+    files.write(&module, |out| out.write_all(firmware.module.as_bytes()))?;
+    files.publish()?;
     if !args.quiet {
         let report_size =
             |path: &Path, bytes: usize| eprintln!("wrote     {} ({bytes} bytes)", path.display());

@@ -19,9 +19,9 @@ use crate::{
     training::{self, Checkpoints},
 };
 
-pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &FitArgs, interrupt: &Interrupt) -> Result<(), Failure> {
     if let Some(kind) = args.model.kind() {
-        return harmonium::fit(args, kind);
+        return harmonium::fit(args, kind, interrupt);
     }
     let report = Report::new(args.reporting.quiet, args.reporting.json);
     let inputs = named_inputs(Some(&args.path), &args.read, Some(&args.words));
@@ -29,10 +29,9 @@ pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
     check_writable(&args.output)?;
     let options = grid_options(&args.fit)?;
     let checkpoints = Checkpoints::beside(&args.output, &args.checkpoints);
-    let interrupt = Interrupt::install()?;
     threads::run(args.fit.threads, || match args.fit.precision {
-        Precision::F32 => fit_and_save::<f32>(args, &options, &checkpoints, &report, &interrupt),
-        Precision::F64 => fit_and_save::<f64>(args, &options, &checkpoints, &report, &interrupt),
+        Precision::F32 => fit_and_save::<f32>(args, &options, &checkpoints, &report, interrupt),
+        Precision::F64 => fit_and_save::<f64>(args, &options, &checkpoints, &report, interrupt),
     })
 }
 
@@ -51,12 +50,11 @@ fn fit_and_save<T: Stored>(
     let mut corpus = input.read::<T>(report)?;
     let grid = fit(&mut corpus, None, (options, &input.options.words), checkpoints, report, interrupt)?;
     {
-        let _whole = interrupt.writing();
+        let _whole = interrupt.writing_results();
         save(&args.output, &grid.to_file())?;
     }
-    checkpoints.remove();
     report_files(report, &corpus, &grid, &[&args.output]);
-    Ok(())
+    checkpoints.end()
 }
 
 /// A grid with its labels, fitted to a corpus. Counts that leave no room for it go to a file.
@@ -94,11 +92,15 @@ pub(crate) fn fit<T: Stored>(
             "grid": layout.extents(), "window": layout.window(), "pseudocount": pseudocount, "seed": options.seed,
         }),
     );
+    let data = corpus.source.as_ref().map(|source| source.path.as_path());
     let training = match checkpoints.load()? {
-        Some(file) => Training::resume(plan, &corpus.bags, file)?,
-        None => Training::new(plan, &corpus.bags)?,
+        Some(file) => {
+            Training::resume(plan, &corpus.bags, file).map_err(|error| checkpoints.refused(error))?
+        }
+        None => Training::new(plan, &corpus.bags)
+            .map_err(|error| data.iter().fold(Failure::from(error), |failure, path| failure.of_file(path)))?,
     };
-    let mut grid = training::run(training, checkpoints, report, interrupt)?;
+    let mut grid = training::run(training, data, checkpoints, report, interrupt)?;
     if let Some(summary) = grid.summary() {
         report_fit(summary, report);
     }
@@ -149,17 +151,17 @@ pub(crate) fn grid_options(args: &GridArgs) -> Result<GridOptions, Failure> {
     Ok(options)
 }
 
-/// Reports how a fit ended.
+/// Reports how a fit ended: with iterations at the full size.
 fn report_fit(summary: &FitSummary, report: &Report) {
+    let iterations = match (summary.iterations, summary.bound_per_token) {
+        (0, None) => "no iteration at this size".to_owned(),
+        (iterations, _) => format!("{iterations} iterations"),
+    };
+    let bound =
+        summary.bound_per_token.map_or("not evaluated".to_owned(), |x| format!("bound per token {x:.4}"));
     report.event(
         "fitted",
-        format_args!(
-            "{} iterations ({}), bound per token {:.4}, {:.1} s",
-            summary.iterations,
-            summary.end_reason(),
-            summary.bound_per_token,
-            report.seconds()
-        ),
+        format_args!("{iterations} ({}), {bound}, {:.1} s", summary.end_reason(), report.seconds()),
         json!({
             "iterations": summary.iterations, "end": summary.end_reason(), "bound_per_token": summary.bound_per_token,
             "restart": summary.restart + 1, "seconds": report.seconds(),

@@ -8,21 +8,22 @@ use std::{
 use countgrid_corpus::{Corpus, DocumentInfo};
 use countgrid_counts::Bags;
 use countgrid_estimators::{
-    BagTotals, FeatureRows, FeatureTable, FittedHarmonium, HarmoniumData, HarmoniumKind, HarmoniumMethod,
-    HarmoniumTraining, Stored, TraceRecord,
+    BagTotals, EstimatorError, FeatureError, FeatureRows, FeatureTable, FittedHarmonium, HarmoniumData,
+    HarmoniumKind, HarmoniumMethod, HarmoniumTraining, Stored, TraceRecord,
 };
-use countgrid_io::{check_outputs, check_writable, save, write_atomically};
+use countgrid_io::{StagedFiles, check_outputs, check_writable, truncate_text};
 use countgrid_map::group_digits;
 use serde_json::json;
 
 use crate::{
     args::{EmbedArgs, FeatureArgs, FitArgs, InfoArgs, Precision},
     collection::{Input, named_inputs, scaling, word_options},
+    csv_table::CsvTable,
     failure::Failure,
     interrupt::Interrupt,
     placement::{documents, finish},
     report::{Report, fit_lines},
-    threads,
+    terminal, threads,
     training::{self, Checkpoints},
 };
 
@@ -32,7 +33,7 @@ const WORDS: usize = 6;
 const FEW_DRAWS: usize = 400;
 
 /// `countgrid fit --model harmonium`, `rap` or `dual-wing`.
-pub(crate) fn fit(args: &FitArgs, kind: HarmoniumKind) -> Result<(), Failure> {
+pub(crate) fn fit(args: &FitArgs, kind: HarmoniumKind, interrupt: &Interrupt) -> Result<(), Failure> {
     let report = Report::new(args.reporting.quiet, args.reporting.json);
     let mut inputs = named_inputs(Some(&args.path), &args.read, Some(&args.words));
     inputs.extend(args.features.features_from.clone());
@@ -65,10 +66,9 @@ pub(crate) fn fit(args: &FitArgs, kind: HarmoniumKind) -> Result<(), Failure> {
         report.note(format_args!("--draws {} is few; see what is said of effective samples", options.draws));
     }
     args.fit.check()?;
-    let interrupt = Interrupt::install()?;
     threads::run(args.fit.threads, || match args.fit.precision {
-        Precision::F32 => fit_and_save::<f32>(args, &options, &report, &interrupt),
-        Precision::F64 => fit_and_save::<f64>(args, &options, &report, &interrupt),
+        Precision::F32 => fit_and_save::<f32>(args, &options, &report, interrupt),
+        Precision::F64 => fit_and_save::<f64>(args, &options, &report, interrupt),
     })
 }
 
@@ -100,23 +100,29 @@ fn fit_and_save<T: Stored>(
         _ => None,
     };
     let plan = options.check(BagTotals::from(&corpus))?;
-    let data = HarmoniumData::new(&plan, &corpus.bags, features.as_ref())?;
+    let data = HarmoniumData::new(&plan, &corpus.bags, features.as_ref())
+        .map_err(|error| of_features(error, &args.features, |_| None))?;
     let checkpoints = Checkpoints::beside(&args.output, &args.checkpoints);
     let training = match checkpoints.load()? {
-        Some(file) => HarmoniumTraining::resume(plan, &data, file)?,
-        None => HarmoniumTraining::new(plan, &data)?,
+        Some(file) => {
+            HarmoniumTraining::resume(plan, &data, file).map_err(|error| checkpoints.refused(error))?
+        }
+        None => {
+            HarmoniumTraining::new(plan, &data).map_err(|error| Failure::from(error).of_file(&args.path))?
+        }
     };
-    let mut model = training::run(training, &checkpoints, report, interrupt)?;
+    let mut model = training::run(training, Some(&args.path), &checkpoints, report, interrupt)?;
     report_training(&model, options, report);
     model.info.describe(&corpus.name, &corpus, &input.options.words);
     {
-        let _whole = interrupt.writing();
-        save(&args.output, &model.to_file())?;
+        let _whole = interrupt.writing_results();
+        let mut files = StagedFiles::new();
+        files.write_model(&args.output, &model.to_file())?;
         if let Some(trace) = &args.tracing.trace {
-            write_atomically(trace, |out| write_traces(out, model.traces()))?;
+            files.write(trace, |out| write_traces(out, model.traces()))?;
         }
+        files.publish()?;
     }
-    checkpoints.remove();
     report.files_written(
         &outputs,
         json!({
@@ -124,7 +130,7 @@ fn fit_and_save<T: Stored>(
             "fit": model.info.fit,
         }),
     );
-    Ok(())
+    checkpoints.end()
 }
 
 /// The table with the features of documents.
@@ -199,8 +205,30 @@ fn report_training<T: Stored>(
     );
 }
 
+/// An error of values of features, with the table that they are from, and the document.
+fn of_features(error: EstimatorError, args: &FeatureArgs, id: impl Fn(usize) -> Option<String>) -> Failure {
+    let (EstimatorError::Features(of_values), Some(table)) = (&error, &args.features_from) else {
+        return error.into();
+    };
+    let place = match of_values {
+        FeatureError::OutOfRange { document, .. } => {
+            id(*document).map_or(String::new(), |id| format!(", id `{}`", truncate_text(&id, 40)))
+        }
+        FeatureError::Deviation { .. } | FeatureError::Mean { .. } => String::new(),
+        _ => return error.into(),
+    };
+    match error.into() {
+        Failure::Message(message) => Failure::Message(format!("{}{place}: {message}", table.display())),
+        other => other,
+    }
+}
+
 /// `countgrid embed`: expected topics of documents, as CSV.
-pub(crate) fn embed<T: Stored>(args: &EmbedArgs, model: &FittedHarmonium<T>) -> Result<(), Failure> {
+pub(crate) fn embed<T: Stored>(
+    args: &EmbedArgs,
+    model: &FittedHarmonium<T>,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
     let corpus = documents::<T>(args, &model.info)?;
     let features = match (model.standardizer(), &args.features.features_from) {
         (Some(standardizer), Some(_)) => {
@@ -212,21 +240,25 @@ pub(crate) fn embed<T: Stored>(args: &EmbedArgs, model: &FittedHarmonium<T>) -> 
         }
         _ => None,
     };
-    let topics = model.transform(&corpus.bags, features.as_ref())?;
+    let id = |document: usize| corpus.documents.get(document).map(|document| document.id.clone());
+    let topics = model
+        .transform(&corpus.bags, features.as_ref())
+        .map_err(|error| of_features(error, &args.features, id))?;
     let mut known: Vec<f64> = Vec::with_capacity(corpus.documents.len());
     corpus.bags.for_each_block(true, |_, block| {
         known.extend((0..block.len()).map(|bag| block.total(bag)));
         Ok::<_, countgrid_corpus::CorpusError>(())
     })?;
-    finish(args, &corpus, known.iter().sum(), |out| write(out, (&corpus, &known), &topics))
+    let write = |out: &mut dyn Write| write((out, args.raw_csv), (&corpus, &known), &topics);
+    finish(args, &corpus, known.iter().sum(), interrupt, write)
 }
 
 fn write<T: Stored>(
-    out: &mut dyn Write,
+    (out, raw): (&mut dyn Write, bool),
     (corpus, known): (&Corpus<T>, &[f64]),
     topics: &FeatureRows,
 ) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
+    let mut csv = CsvTable::new(out, raw);
     let mut names = DocumentInfo::COLUMNS.map(str::to_owned).to_vec();
     names.extend((0..topics.columns).map(|topic| format!("h{topic}")));
     csv.write_record(&names)?;
@@ -239,12 +271,15 @@ fn write<T: Stored>(
 }
 
 /// `countgrid info`: a description of a harmonium.
-pub(crate) fn info<T: Stored>(args: &InfoArgs, model: &FittedHarmonium<T>) -> Result<(), Failure> {
+pub(crate) fn info<T: Stored>(
+    args: &InfoArgs,
+    model: &FittedHarmonium<T>,
+    checksum: &str,
+) -> Result<(), Failure> {
     let names = model.standardizer().map_or(&[][..], |standardizer| standardizer.names());
     let (info, kind) = (&model.info, model.kind().name());
     let topics = model.topic_words(WORDS);
-    let mut out = io::stdout().lock();
-    let written = if args.json {
+    if args.json {
         let topics: Vec<_> = topics
             .iter()
             .map(|words| {
@@ -256,9 +291,9 @@ pub(crate) fn info<T: Stored>(args: &InfoArgs, model: &FittedHarmonium<T>) -> Re
             .collect();
         let object = json!({
             "title": info.title, "model": kind, "precision": T::NAME, "vocabulary": info.vocabulary.len(),
-            "features": names, "fit": info.fit, "topics": topics,
+            "features": names, "fit": info.fit, "topics": topics, "checksum": checksum,
         });
-        writeln!(out, "{object}")
+        terminal::print_json(&object)
     } else {
         let mut text = format!("{}\n\n", info.title);
         let mut line = |name: &str, value: &str| text.push_str(&format!("{name:<16} {value}\n"));
@@ -269,6 +304,7 @@ pub(crate) fn info<T: Stored>(args: &InfoArgs, model: &FittedHarmonium<T>) -> Re
             line("features", &names.join(", "));
         }
         line("precision", T::NAME);
+        line("checksum", checksum);
         text.push_str(&fit_lines(&info.fit));
         text.push_str("\ntopics, and what there is more and less of with them\n");
         for (topic, words) in topics.iter().enumerate() {
@@ -276,7 +312,6 @@ pub(crate) fn info<T: Stored>(args: &InfoArgs, model: &FittedHarmonium<T>) -> Re
             let less = [words.negative.as_slice(), &words.negative_features].concat().join(" ");
             text.push_str(&format!("h{topic:<15} + {more}\n{:16} - {less}\n", ""));
         }
-        out.write_all(text.as_bytes())
-    };
-    written.and_then(|()| out.flush()).map_err(Failure::output)
+        terminal::print(&text)
+    }
 }

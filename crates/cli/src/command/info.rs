@@ -1,7 +1,5 @@
 //! `countgrid info`: a description of a model.
 
-use std::io::{self, Write};
-
 use countgrid_estimators::{AnyModel, FittedGrid, Stored, WordUse, format_sides};
 use countgrid_map::group_digits;
 use serde_json::{Value, json};
@@ -10,8 +8,9 @@ use super::{harmonium, topographic};
 use crate::{
     args::InfoArgs,
     failure::Failure,
-    model_file::load,
+    model_file::load_with_checksum,
     report::{fit_lines, plain},
+    terminal,
 };
 
 /// The most windows of the overview.
@@ -22,14 +21,15 @@ const LABELS: usize = 10;
 const WORDS: usize = 6;
 
 pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
-    match load(&args.model)? {
-        AnyModel::GridF32(grid) => info(args, &grid),
-        AnyModel::GridF64(grid) => info(args, &grid),
-        AnyModel::HarmoniumF32(model) => harmonium::info(args, &model),
-        AnyModel::HarmoniumF64(model) => harmonium::info(args, &model),
-        AnyModel::TopographicF32(map) => show(args, &topographic::describe(&map)),
-        AnyModel::TopographicF64(map) => show(args, &topographic::describe(&map)),
-        other => show(args, &other_model(&other)),
+    let (model, checksum) = load_with_checksum(&args.model)?;
+    match model {
+        AnyModel::GridF32(grid) => info(args, &grid, &checksum),
+        AnyModel::GridF64(grid) => info(args, &grid, &checksum),
+        AnyModel::HarmoniumF32(model) => harmonium::info(args, &model, &checksum),
+        AnyModel::HarmoniumF64(model) => harmonium::info(args, &model, &checksum),
+        AnyModel::TopographicF32(map) => show(args, topographic::describe(&map), &checksum),
+        AnyModel::TopographicF64(map) => show(args, topographic::describe(&map), &checksum),
+        other => show(args, other_model(&other), &checksum),
     }
 }
 
@@ -40,19 +40,19 @@ fn other_model(model: &AnyModel) -> Value {
 }
 
 /// An object as it is, or its fields in lines.
-fn show(args: &InfoArgs, about: &Value) -> Result<(), Failure> {
+fn show(args: &InfoArgs, mut about: Value, checksum: &str) -> Result<(), Failure> {
+    about["checksum"] = checksum.into();
     let mut text = if args.json { format!("{about}\n") } else { String::new() };
     let fields = |value: &Value| value.as_object().cloned().unwrap_or_default();
-    let own = fields(about).into_iter().filter(|(name, _)| name != "fit");
+    let own = fields(&about).into_iter().filter(|(name, _)| name != "fit");
     let of_fit = about.get("fit").map(fields).unwrap_or_default();
     for (name, value) in own.chain(of_fit).filter(|(_, value)| !args.json && !value.is_null()) {
         text.push_str(&format!("{:<28} {}\n", name.replace('_', " "), plain(&value)));
     }
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::output)
+    terminal::print(&text)
 }
 
-fn info<T: Stored>(args: &InfoArgs, grid: &FittedGrid<T>) -> Result<(), Failure> {
+fn info<T: Stored>(args: &InfoArgs, grid: &FittedGrid<T>, checksum: &str) -> Result<(), Failure> {
     let (about, layout) = (&grid.info, grid.layout());
     let torus = *grid.shape().windows().torus();
     let places = grid.lattice(PLACES);
@@ -66,15 +66,15 @@ fn info<T: Stored>(args: &InfoArgs, grid: &FittedGrid<T>) -> Result<(), Failure>
     });
     let overview: Vec<_> = places.iter().zip(words).collect();
     let labels = grid.labels().map_or(&[][..], |labels| labels.names());
-    let mut out = io::stdout().lock();
-    let written = if args.json {
+    if args.json {
         let overview: Vec<_> =
             overview.iter().map(|(at, words)| json!({ "at": at, "words": words })).collect();
         let object = json!({
             "title": about.title, "precision": T::NAME, "grid": layout.extents(), "window": layout.window(),
             "vocabulary": about.vocabulary.len(), "labels": labels, "fit": about.fit, "words": overview,
+            "checksum": checksum,
         });
-        writeln!(out, "{object}")
+        terminal::print_json(&object)
     } else {
         let mut text = format!("{}\n\n", about.title);
         let mut line = |name: &str, value: &str| text.push_str(&format!("{name:<16} {value}\n"));
@@ -87,13 +87,13 @@ fn info<T: Stored>(args: &InfoArgs, grid: &FittedGrid<T>) -> Result<(), Failure>
             line("labels", &(labels[..labels.len().min(LABELS)].join(", ") + &more));
         }
         line("precision", T::NAME);
+        line("checksum", checksum);
         text.push_str(&fit_lines(&about.fit));
         text.push_str("\nwhat tells most about the windows that start at\n");
         for (at, words) in overview {
             let at = at.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
             text.push_str(&format!("{at:<16} {}\n", words.join(" ")));
         }
-        out.write_all(text.as_bytes())
-    };
-    written.and_then(|()| out.flush()).map_err(Failure::output)
+        terminal::print(&text)
+    }
 }

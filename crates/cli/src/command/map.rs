@@ -18,7 +18,7 @@ use crate::{
     training::Checkpoints,
 };
 
-pub(crate) fn run(args: &MapArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &MapArgs, interrupt: &Interrupt) -> Result<(), Failure> {
     let report = Report::new(args.reporting.quiet, args.reporting.json);
     args.check()?;
     let options = grid_options(&args.fit)?;
@@ -29,12 +29,11 @@ pub(crate) fn run(args: &MapArgs) -> Result<(), Failure> {
     }
     let inputs = named_inputs(args.path.as_deref(), &args.read, Some(&args.words));
     let files = Files::in_folder(&args.output, args.model.emission_model().is_some(), layers, &inputs)?;
-    let interrupt = Interrupt::install()?;
     threads::run(args.fit.threads, || match (args.fit.precision, args.model.emission_model()) {
-        (Precision::F32, Some(model)) => topographic::run::<f32>(args, model, &files, &report, &interrupt),
-        (Precision::F64, Some(model)) => topographic::run::<f64>(args, model, &files, &report, &interrupt),
-        (Precision::F32, None) => draw::<f32>(args, &options, &files, &report, &interrupt),
-        (Precision::F64, None) => draw::<f64>(args, &options, &files, &report, &interrupt),
+        (Precision::F32, Some(model)) => topographic::run::<f32>(args, model, &files, &report, interrupt),
+        (Precision::F64, Some(model)) => topographic::run::<f64>(args, model, &files, &report, interrupt),
+        (Precision::F32, None) => draw::<f32>(args, &options, &files, &report, interrupt),
+        (Precision::F64, None) => draw::<f64>(args, &options, &files, &report, interrupt),
     })
 }
 
@@ -90,10 +89,9 @@ fn draw<T: Stored>(
         rendered.push((path, html));
     }
     {
-        let _whole = interrupt.writing();
+        let _whole = interrupt.writing_results();
         files.write(&rendered, &grid.to_file())?;
     }
-    checkpoints.remove();
     report_files(report, &corpus, &grid, &[files.pages(), vec![&files.model]].concat());
-    Ok(())
+    checkpoints.end()
 }

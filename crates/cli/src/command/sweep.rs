@@ -11,7 +11,7 @@ use std::{
 use clap::{ArgAction, CommandFactory};
 use countgrid_estimators::Stored;
 use countgrid_evaluation::cross_validate;
-use countgrid_io::{check_outputs, write_atomically};
+use countgrid_io::{StagedFiles, check_outputs, check_writable};
 use countgrid_map::pictures::{Curve, LineChart, Point};
 use serde_json::{Map, Value, json};
 
@@ -20,6 +20,7 @@ use crate::{
     args::{Cli, EvaluationArgs, Precision, SweepArgs},
     candidates::{Choice, choices},
     collection::named_inputs,
+    csv_table::CsvTable,
     failure::{BUG, Failure},
     interrupt::Interrupt,
     report::{Report, plain},
@@ -29,7 +30,7 @@ use crate::{
 /// What a sweep writes.
 const FILES: [&str; 4] = ["results.json", "results.csv", "accuracy.svg", "accuracy.png"];
 
-pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &SweepArgs, interrupt: &Interrupt) -> Result<(), Failure> {
     let (folder, args) = (args.output.as_path(), &args.evaluation);
     let report = Report::new(args.reporting.quiet, args.reporting.json);
     args.options()?;
@@ -42,10 +43,10 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|error| {
         Failure::new(format_args!("{}: {error}", folder.display()), "name another folder (--output)")
     })?;
-    let interrupt = Interrupt::install()?;
+    FILES.iter().try_for_each(|name| check_writable(folder.join(name)))?;
     threads::run(args.fit.threads, || match args.fit.precision {
-        Precision::F32 => sweep::<f32>(args, folder, &choices, &report, &interrupt),
-        Precision::F64 => sweep::<f64>(args, folder, &choices, &report, &interrupt),
+        Precision::F32 => sweep::<f32>(args, folder, &choices, &report, interrupt),
+        Precision::F64 => sweep::<f64>(args, folder, &choices, &report, interrupt),
     })
 }
 
@@ -65,6 +66,7 @@ fn sweep<T: Stored>(
     let protocol = protocol()?;
     let before = known(&file, &protocol)?;
     let mut results: Vec<Row> = Vec::new();
+    let mut interrupted = false;
     for (number, choice) in choices.iter().enumerate() {
         let (candidate, own) = (&choice.candidate, &choice.args);
         let same = |row: &&Row| row.get("options").and_then(Value::as_str) == Some(&candidate.name);
@@ -72,13 +74,17 @@ fn sweep<T: Stored>(
             Some(row) => (row.clone(), "computed before"),
             None => {
                 let began = Instant::now();
-                interrupt.begin();
+                interrupt.stops(
+                    "ending at the next block of documents; what is finished is in results.json; \
+                     Ctrl-C again leaves at once",
+                );
                 let only = std::slice::from_ref(candidate);
-                let stop = || interrupt.requested();
-                let done =
-                    cross_validate(&data, only, &own.protocol(), |_| ControlFlow::Continue(()), &stop)?;
+                let (protocol, stop) = (own.protocol(), interrupt.stop());
+                let done = cross_validate(&data, only, &protocol, |_| ControlFlow::Continue(()), stop)
+                    .map_err(|error| Failure::from(error).of_file(&args.path))?;
                 if done.interrupted {
                     report.note("ended early; the same command goes on from here");
+                    interrupted = true;
                     break;
                 }
                 let (error, unit) = done.standard_error();
@@ -114,7 +120,13 @@ fn sweep<T: Stored>(
         );
         results.push(row);
         let _whole = interrupt.writing();
-        write(folder, args, &protocol, &results)?;
+        // With what earlier runs have found for those to come, in case that this one is interrupted.
+        let later = choices.iter().skip(number + 1).filter_map(|choice| {
+            let name = &choice.candidate.name;
+            before.iter().find(|row| row.get("options").and_then(Value::as_str) == Some(name))
+        });
+        let all: Vec<Row> = results.iter().chain(later).cloned().collect();
+        write(folder, args, &protocol, &all)?;
     }
     for name in FILES {
         let path = folder.join(name);
@@ -122,7 +134,7 @@ fn sweep<T: Stored>(
             report.event("wrote", path.display(), json!({ "file": path.to_string_lossy() }));
         }
     }
-    Ok(())
+    if interrupted { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
 /// What must be the same for two results to be compared: all options by name, as they were given or by default, except
@@ -138,7 +150,7 @@ fn protocol() -> Result<Map<String, Value>, Failure> {
     for option in command.get_arguments() {
         let name = option.get_long().unwrap_or("path");
         let value = match option.get_action() {
-            _ if ["try", "output", "quiet", "json", "threads"].contains(&name) => continue,
+            _ if ["try", "output", "quiet", "json", "threads", "raw-csv"].contains(&name) => continue,
             ArgAction::SetTrue => given.get_flag(option.get_id().as_str()).into(),
             ArgAction::Set => match given.get_raw(option.get_id().as_str()).and_then(Iterator::last) {
                 Some(text) => number_or_text(&text.to_string_lossy()),
@@ -194,10 +206,34 @@ fn known(file: &Path, protocol: &Map<String, Value>) -> Result<Vec<Row>, Failure
         return Err(refuse(format!("holds results of another sweep, with other options: {difference}")));
     }
     let results = value.get("results").and_then(Value::as_array).cloned().unwrap_or_default();
-    Ok(results
-        .into_iter()
-        .filter_map(|row| if let Value::Object(row) = row { Some(row) } else { None })
-        .collect())
+    let mut rows = Vec::new();
+    for (number, result) in (1..).zip(results) {
+        let Value::Object(row) = result else { return Err(refuse(format!("result {number} is no object"))) };
+        if let Some((key, expected)) = invalid(&row) {
+            return Err(refuse(format!("`{key}` of result {number} is not {expected}")));
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// What an earlier result is known by, and is drawn with, if it is not valid, and what would be.
+fn invalid(row: &Row) -> Option<(&'static str, &'static str)> {
+    if row.get("options").and_then(Value::as_str).is_none() {
+        return Some(("options", "a text"));
+    }
+    let wrong = |key: &str, least: f64, most: f64| match row.get(key) {
+        None | Some(Value::Null) => false,
+        Some(value) => !value.as_f64().is_some_and(|x| (least..=most).contains(&x)),
+    };
+    [
+        ("axes", 1.0, 8.0, "a number of axes, from 1 to 8"),
+        ("capacity", 1.0, 1e30, "a number from 1 to 1e30"),
+        ("accuracy", 0.0, 1.0, "a number from 0 to 1"),
+        ("standard_error", 0.0, 1e6, "a number from 0 to 1e6"),
+    ]
+    .into_iter()
+    .find_map(|(key, least, most, expected)| wrong(key, least, most).then_some((key, expected)))
 }
 
 fn write(
@@ -207,13 +243,14 @@ fn write(
     results: &[Row],
 ) -> Result<(), Failure> {
     let all = json!({ "protocol": protocol, "data": args.path, "seed": args.fit.seed, "results": results });
-    write_atomically(folder.join("results.json"), |out| {
+    let mut files = StagedFiles::new();
+    files.write(folder.join("results.json"), |out| {
         serde_json::to_writer_pretty(&mut *out, &all)?;
         writeln!(out)
     })?;
     let columns: Vec<&String> = results.first().map(|row| row.keys().collect()).unwrap_or_default();
-    write_atomically(folder.join("results.csv"), |out| {
-        let mut csv = csv::Writer::from_writer(out);
+    files.write(folder.join("results.csv"), |out| {
+        let mut csv = CsvTable::new(out, args.raw_csv);
         csv.write_record(columns.iter().map(|name| name.as_str()))?;
         for row in results {
             csv.write_record(columns.iter().map(|name| match row.get(*name) {
@@ -225,14 +262,14 @@ fn write(
         csv.flush()
     })?;
     let chart = chart(args, results);
-    if chart.curves.is_empty() {
-        return Ok(()); // no grids are compared
+    // None where no grids are compared.
+    if !chart.curves.is_empty() {
+        let drawn = |error| Failure::new(format_args!("the picture: {error}"), BUG);
+        let (svg, png) = (chart.svg().map_err(drawn)?, chart.png().map_err(drawn)?);
+        files.write(folder.join("accuracy.svg"), |out| out.write_all(svg.as_bytes()))?;
+        files.write(folder.join("accuracy.png"), |out| out.write_all(&png))?;
     }
-    let drawn = |error| Failure::new(format_args!("the picture: {error}"), BUG);
-    let (svg, png) = (chart.svg().map_err(drawn)?, chart.png().map_err(drawn)?);
-    write_atomically(folder.join("accuracy.svg"), |out| out.write_all(svg.as_bytes()))?;
-    write_atomically(folder.join("accuracy.png"), |out| out.write_all(&png))?;
-    Ok(())
+    Ok(files.publish()?)
 }
 
 /// Accuracy against capacity, a line for each number of axes, and for each of the other options that are tried.

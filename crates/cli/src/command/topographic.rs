@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use countgrid_corpus::{BlockLimits, Corpus, DocumentInfo};
 use countgrid_estimators::{
-    BagTotals, Exposure, FitSummary, FittedTopographic, LabelSeparation, Separation, Stored,
+    BagTotals, EstimatorError, Exposure, FitSummary, FittedTopographic, LabelSeparation, Separation, Stored,
     TopographicOptions, TopographicPlace, TopographicPlan, Training,
 };
 use countgrid_gtm::{EmissionModel, Inflation, Space};
@@ -16,6 +16,7 @@ use serde_json::json;
 use crate::{
     args::{EmbedArgs, MapArgs, Place},
     collection::{Input, sample, scaling, word_options},
+    csv_table::CsvTable,
     failure::{BUG, Failure},
     files::Files,
     interrupt::Interrupt,
@@ -68,7 +69,9 @@ pub(crate) fn run<T: Stored>(
     map.set_separation(separation.as_ref());
 
     let relief = map.relative_log_magnification()?;
-    let facts = facts(&corpus, &map, &options, separation.as_ref(), args.fit.seed);
+    let mut facts = facts(&corpus, &map, &options, separation.as_ref(), args.fit.seed);
+    let model = map.to_file();
+    facts.push(("Model".to_owned(), model.checksum().map_err(EstimatorError::from)?));
     let bug = |what: &'static str| {
         move |error: &dyn std::fmt::Display| Failure::new(format_args!("{what}: {error}"), BUG)
     };
@@ -100,7 +103,7 @@ pub(crate) fn run<T: Stored>(
     };
     let (mut html, mut table) = (Vec::new(), Vec::new());
     write_html(&page, &mut html).map_err(|error| of_page(&error))?;
-    write(&mut table, &corpus, &places).map_err(|error| of_picture(&error))?;
+    write((&mut table, args.raw_csv), &corpus, &places).map_err(|error| of_picture(&error))?;
     let rendered = [
         (files.page.as_path(), html),
         (files.points.as_path(), table),
@@ -108,10 +111,9 @@ pub(crate) fn run<T: Stored>(
         (files.png.as_path(), scatter.png().map_err(|error| of_picture(&error))?),
     ];
     {
-        let _whole = interrupt.writing();
-        files.write(&rendered, &map.to_file())?;
+        let _whole = interrupt.writing_results();
+        files.write(&rendered, &model)?;
     }
-    checkpoints.remove();
     let summary = map.summary();
     report.files_written(
         &files.topographic_paths(),
@@ -123,12 +125,12 @@ pub(crate) fn run<T: Stored>(
             "accuracy": separation.map(|found| found.accuracy), "silhouette": separation.map(|found| found.silhouette),
         }),
     );
-    Ok(())
+    checkpoints.end()
 }
 
-/// Log-likelihood of a document in nats, on average.
-fn per_document<T: Stored>(summary: &FitSummary, corpus: &Corpus<T>) -> f64 {
-    -summary.free_energy / corpus.bags.len() as f64
+/// Log-likelihood of a document in nats, on average, if the map was evaluated.
+fn per_document<T: Stored>(summary: &FitSummary, corpus: &Corpus<T>) -> Option<f64> {
+    summary.free_energy.map(|free_energy| -free_energy / corpus.bags.len() as f64)
 }
 
 /// The display name of an emission model.
@@ -162,7 +164,9 @@ fn facts<T: Stored>(
     ];
     if let Some(summary) = map.summary() {
         facts.push(("Iterations", format!("{} ({})", summary.iterations, summary.end_reason())));
-        facts.push(("Log-likelihood", format!("{:.2} nats a document", per_document(summary, corpus))));
+        if let Some(log_likelihood) = per_document(summary, corpus) {
+            facts.push(("Log-likelihood", format!("{log_likelihood:.2} nats a document")));
+        }
     }
     if let Some(found) = separation {
         let text =
@@ -204,19 +208,23 @@ fn fit<T: Stored>(
     let plan = options.check::<T>(BagTotals::from(corpus))?;
     report_latent(&plan, options, report);
     let bags = corpus.bags.gather(|count| count)?; // a fit begins with the principal components of all
+    let data = corpus.source.as_ref().map(|source| source.path.as_path());
     let training = match checkpoints.load()? {
-        Some(file) => Training::resume(plan, &bags, file)?,
-        None => Training::new(plan, &bags)?,
+        Some(file) => Training::resume(plan, &bags, file).map_err(|error| checkpoints.refused(error))?,
+        None => Training::new(plan, &bags)
+            .map_err(|error| data.iter().fold(Failure::from(error), |failure, path| failure.of_file(path)))?,
     };
-    let map = training::run(training, checkpoints, report, interrupt)?;
+    let map = training::run(training, data, checkpoints, report, interrupt)?;
     if let Some(summary) = map.summary() {
         let per_document = per_document(summary, corpus);
         report.event(
             "fitted",
             format_args!(
-                "{} iterations ({}), log-likelihood {per_document:.2} a document, {:.1} s",
+                "{} iterations ({}), {}, {:.1} s",
                 summary.iterations,
                 summary.end_reason(),
+                per_document
+                    .map_or("not evaluated".to_owned(), |x| format!("log-likelihood {x:.2} a document")),
                 report.seconds()
             ),
             json!({
@@ -261,8 +269,12 @@ fn separation<T>(
 }
 
 /// The positions as CSV. A document without a known word has none.
-fn write<T>(out: &mut dyn Write, corpus: &Corpus<T>, places: &[TopographicPlace]) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
+fn write<T>(
+    (out, raw): (&mut dyn Write, bool),
+    corpus: &Corpus<T>,
+    places: &[TopographicPlace],
+) -> io::Result<()> {
+    let mut csv = CsvTable::new(out, raw);
     csv.write_record(DocumentInfo::COLUMNS.iter().chain(&TopographicPlace::COLUMNS))?;
     for (n, (document, place)) in corpus.documents.iter().zip(places).enumerate() {
         let label = corpus.labels.name(n).unwrap_or_default();
@@ -272,11 +284,15 @@ fn write<T>(out: &mut dyn Write, corpus: &Corpus<T>, places: &[TopographicPlace]
 }
 
 /// `countgrid embed`: positions of documents on a map, as CSV.
-pub(crate) fn embed<T: Stored>(args: &EmbedArgs, map: &FittedTopographic<T>) -> Result<(), Failure> {
+pub(crate) fn embed<T: Stored>(
+    args: &EmbedArgs,
+    map: &FittedTopographic<T>,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
     let corpus = documents::<T>(args, &map.info)?;
     let places = map.place(&corpus.bags)?;
     let known = places.iter().fold(0.0, |known, place| known + place.tokens);
-    finish(args, &corpus, known, |out| write(out, &corpus, &places))
+    finish(args, &corpus, known, interrupt, |out| write((out, args.raw_csv), &corpus, &places))
 }
 
 /// `countgrid info`: a description of a map.

@@ -1,7 +1,5 @@
 //! `countgrid words`: the top words of a window.
 
-use std::io::{self, Write};
-
 use countgrid_estimators::{FittedGrid, Stored, WordUse, format_sides};
 use serde_json::json;
 
@@ -9,6 +7,7 @@ use crate::{
     args::WordsArgs,
     failure::Failure,
     model_file::{Grid, load_grid},
+    terminal,
 };
 
 pub(crate) fn run(args: &WordsArgs) -> Result<(), Failure> {
@@ -27,8 +26,7 @@ fn words<T: Stored>(args: &WordsArgs, grid: &FittedGrid<T>) -> Result<(), Failur
     let probable = WordUse::top(&uses, args.top, |word| word.probability);
     let lifted = WordUse::top(&WordUse::frequent(&uses), args.top, |word| word.lift);
 
-    let mut out = io::stdout().lock();
-    let written = if args.json {
+    if args.json {
         let list = |list: &[WordUse]| -> Vec<_> {
             let object = |u: &WordUse| json!({ "word": grid.word(u.word), "probability": u.probability, "lift": u.lift });
             list.iter().map(object).collect()
@@ -36,7 +34,7 @@ fn words<T: Stored>(args: &WordsArgs, grid: &FittedGrid<T>) -> Result<(), Failur
         let object = json!({
             "at": place, "window": layout.window(), "by_probability": list(&probable), "by_lift": list(&lifted),
         });
-        writeln!(out, "{object}")
+        terminal::print_json(&object)
     } else {
         let at: Vec<_> = place.iter().map(usize::to_string).collect();
         let mut text = format!(
@@ -54,7 +52,6 @@ fn words<T: Stored>(args: &WordsArgs, grid: &FittedGrid<T>) -> Result<(), Failur
                 ));
             }
         }
-        out.write_all(text.as_bytes())
-    };
-    written.and_then(|()| out.flush()).map_err(Failure::output)
+        terminal::print(&text)
+    }
 }

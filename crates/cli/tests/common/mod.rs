@@ -163,3 +163,10 @@ pub(crate) fn separation(rows: &[BTreeMap<String, String>], extents: [i64; 2]) -
     });
     right.count() as f64 / nonempty.len() as f64
 }
+
+/// A number that an environment variable gives, or this one: how long and from which seed a campaign runs.
+pub(crate) fn setting(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable).map_or(otherwise, |text| {
+        text.parse().unwrap_or_else(|_| panic!("{variable}={text} is not a whole number"))
+    })
+}

@@ -7,6 +7,7 @@
 #![allow(unreachable_pub, reason = "modules of one test program")]
 
 mod case;
+mod componential;
 mod grid;
 mod gtm;
 mod harmonium;
@@ -33,6 +34,8 @@ const KINDS: &[(&str, Run, Run)] = &[
     ("mixture_fit", grid::mixture::<f64>, grid::mixture::<f32>),
     ("cg_classifier", labels::classifier::<f64>, labels::classifier::<f32>),
     ("grid_scores", grid::scores::<f64>, grid::scores::<f32>),
+    ("ccg_infer", componential::infer::<f64>, componential::infer::<f32>),
+    ("ccg_fit", componential::fit::<f64>, componential::fit::<f32>),
     ("gtm_basis", gtm::basis::<f64>, gtm::basis::<f32>),
     ("gtm_baselines", gtm::baselines::<f64>, gtm::baselines::<f32>),
     ("zip_regression", gtm::regression::<f64>, gtm::regression::<f32>),

@@ -6,6 +6,8 @@ use super::{Bernoulli, Gaussian, Poisson, Zip};
 /// `kernel(t) = zero + 1[t ≠ 0] step + t slope`.
 ///
 /// So a bag of sparse counts costs as many terms as it has entries, once the `zero` of all features are added up.
+///
+/// Example: [`Estimate`](crate::Estimate).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the formula says what they are")]
 pub struct Line<T> {

@@ -4,7 +4,7 @@ use countgrid_io::{ModelFile, NamedTable, TableData};
 use super::{memory::plan, plan::grid_from};
 use crate::{
     AXES, EstimatorError, FittedGrid, GridLabels, GridLayout, ModelFileError, ModelInfo, Stored,
-    model_file::{GRID, kind_of},
+    model_file::{GRID, TableReader},
 };
 
 impl<T: Stored> FittedGrid<T> {
@@ -45,35 +45,30 @@ impl<T: Stored> FittedGrid<T> {
     /// # Errors
     /// [`EstimatorError::Model`] for a file of another kind or scalar, or whose tables do not match;
     /// [`EstimatorError::GridMemory`].
-    pub fn from_file(mut file: ModelFile) -> Result<Self, EstimatorError> {
-        let (info, layout) = info_and_layout(&file)?;
-        let wrong = |expected| ModelFileError::Table { expected };
-        let (shape, _) = plan::<T>(&layout, info.vocabulary.len(), 1, 0, memory::available())?;
-        let names = file.strings("labels").unwrap_or_default();
-        let mut take = |name: &str| {
-            let place = file.tables.iter().position(|table| table.name == name);
-            place.map(|place| file.tables.swap_remove(place).data)
+    pub fn from_file(file: ModelFile) -> Result<Self, EstimatorError> {
+        let mut reader = TableReader::new(file, Self::KIND)?;
+        let (info, layout) = info_and_layout(&mut reader)?;
+        let (features, extents) = (info.vocabulary.len(), layout.extents());
+        let (shape, _) = plan::<T>(&layout, features, 1, 0, memory::available())?;
+        let mut tables = reader.take::<T>("pi", &[&[features], extents].concat())?;
+        tables.extend(reader.take::<T>("prior", extents)?);
+        let problem = |problem| ModelFileError::Numbers { problem };
+        let grid = grid_from(shape, &tables).map_err(|error| problem(error.to_string()))?;
+        let file = reader.file();
+        let labels = match (file.metadata.contains_key("labels"), file.table("labels").is_some()) {
+            (false, false) => None,
+            (false, true) => return Err(ModelFileError::NoText { name: "labels" }.into()),
+            (true, _) => {
+                let expected = "is not a JSON array of labels";
+                let names =
+                    file.strings("labels").ok_or(ModelFileError::Text { name: "labels", expected })?;
+                let shares = reader.take::<T>("labels", &[&[names.len()], extents].concat())?;
+                let labels = GridLabels::new(shape, names, shares);
+                Some(labels.map_err(|error| problem(format!("its table `labels`: {error}")))?)
+            }
         };
-        let types = "the tables `pi` and `prior` are both F32 or both F64, as they are wanted";
-        let numbers = |data: Option<TableData>| data.and_then(T::from_data);
-        let (Some(mut tables), Some(prior)) = (numbers(take("pi")), numbers(take("prior"))) else {
-            return Err(wrong(types).into());
-        };
-        tables.extend(prior);
-        if tables.len() != shape.grid_len() {
-            return Err(wrong("the tables do not have the size that their shapes say").into());
-        }
-        let grid = grid_from(shape, &tables)
-            .map_err(|error| ModelFileError::Numbers { problem: error.to_string() })?;
-        let labels = take("labels").map(|labels| {
-            // A file of another scalar has no table of this one.
-            GridLabels::new(shape, names, T::from_data(labels).unwrap_or_default()).map_err(|_| {
-                wrong(
-                    "its table `labels` is not [labels, extents...] of finite numbers like `pi`, named by its text",
-                )
-            })
-        });
-        Self::new(info, layout, grid, labels.transpose()?)
+        reader.finish(&["labels"])?;
+        Self::new(info, layout, grid, labels)
     }
 
     /// Writes it to a file, as a whole or not at all.
@@ -96,29 +91,25 @@ impl<T: Stored> FittedGrid<T> {
 }
 
 /// Everything but the numbers, checked against one another.
-fn info_and_layout(file: &ModelFile) -> Result<(ModelInfo, GridLayout), ModelFileError> {
-    let (expected, found) = (FittedGrid::<f32>::KIND, kind_of(file)?);
-    if found != expected {
-        return Err(ModelFileError::Kind { expected, found: found.to_owned() });
-    }
-    let table = |name| file.table(name).ok_or(ModelFileError::NoTable { name });
-    let (pi, prior, window) = (table("pi")?, table("prior")?, table("window")?);
-    let [features, extents @ ..] = pi.shape.as_slice() else {
+fn info_and_layout(reader: &mut TableReader) -> Result<(ModelInfo, GridLayout), ModelFileError> {
+    let [features, extents @ ..] = reader.shape("pi")? else {
         return Err(ModelFileError::Table { expected: "its table `pi` has no axes" });
     };
-    let TableData::U32(sides) = &window.data else {
-        return Err(ModelFileError::Table { expected: "its table `window` is not U32" });
-    };
-    let positive = extents.iter().all(|&extent| extent > 0) && sides.iter().all(|&side| side > 0);
-    if !((1..=AXES).contains(&extents.len()) && prior.shape == extents && positive) {
-        return Err(ModelFileError::Table {
-            expected: "its tables `pi` and `prior` have other shapes than [words, extents...], [extents...]",
-        });
+    let (features, extents) = (*features, extents.to_vec());
+    if !((1..=AXES).contains(&extents.len()) && extents.iter().all(|&extent| extent > 0)) {
+        let expected = "its table `pi` is not [words, extents...] of one to eight axes with cells";
+        return Err(ModelFileError::Table { expected });
     }
-    let info = ModelInfo::read(file)?;
-    info.check(*features)?;
+    let sides = match reader.take_data("window", &[extents.len()])? {
+        TableData::U32(sides) if sides.iter().all(|&side| side > 0) => sides,
+        _ => {
+            return Err(ModelFileError::Table { expected: "its table `window` is not U32, each at least 1" });
+        }
+    };
+    let info = reader.info(features)?;
     let sides = sides.iter().map(|&side| side as usize).collect();
-    let layout = GridLayout::new(extents.to_vec(), sides)
-        .map_err(|_| ModelFileError::Table { expected: "its window does not fit into its grid" })?;
+    let layout = GridLayout::new(extents, sides).map_err(|error| ModelFileError::Numbers {
+        problem: format!("its table `window` does not fit: {error}"),
+    })?;
     Ok((info, layout))
 }

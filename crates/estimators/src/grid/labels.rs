@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use countgrid_corpus::{Blocks, Storable};
 use countgrid_grid::{Embedding, LabelSums, Labels, Readout, Shape, label_scratch_len, label_sums_len};
 use countgrid_math::Real;
@@ -5,6 +7,8 @@ use countgrid_math::Real;
 use crate::{AXES, EstimatorError, FittedGrid, blocks::zeros};
 
 /// The labels of a grid, with the shares that are read off at each window.
+///
+/// Example: [`FittedGrid::from_grid`](crate::FittedGrid::from_grid).
 #[derive(Clone, Debug)]
 pub struct GridLabels<T> {
     shape: Shape<AXES>,
@@ -16,18 +20,40 @@ impl<T: Real> GridLabels<T> {
     /// Takes a table `[label][cell]` of shares.
     ///
     /// # Errors
-    /// [`EstimatorError::Grid`] for a table of another length, without labels, or with a share that is not finite.
+    /// [`EstimatorError::Grid`] for a table of another length, without labels, or with a share that is not finite;
+    /// [`EstimatorError::LabelShare`] for a share that is not from 0 to 1, or shares of a cell that do not sum to 1;
+    /// [`EstimatorError::DuplicateLabel`].
     pub fn new(shape: Shape<AXES>, names: Vec<String>, table: Vec<T>) -> Result<Self, EstimatorError> {
         Labels::new(shape, names.len(), table.as_slice())?;
+        let mut seen = HashSet::new();
+        if let Some(name) = names.iter().find(|&name| !seen.insert(name)) {
+            return Err(EstimatorError::DuplicateLabel { name: name.clone() });
+        }
+        // Shares are means over windows in double precision, and rounded once to single: far below a millionth.
+        let is_share = |share: f64| (-1e-6..=1.0 + 1e-6).contains(&share);
+        let shares = table.iter().map(|x| Real::to_f64(*x)).enumerate();
+        if let Some((at, share)) = shares.clone().find(|&(_, share)| !is_share(share)) {
+            let (label, cell) = (at / shape.cells(), at % shape.cells());
+            return Err(EstimatorError::LabelShare { label: Some(label), cell, share });
+        }
+        // As for other probabilities: a rounding of each.
+        let allowed = (names.len() as f64 * T::UNIT_ROUNDOFF.to_f64()).max(1e-3);
+        let mut sums = vec![0.0; shape.cells()];
+        shares.for_each(|(at, share)| sums[at % shape.cells()] += share);
+        if let Some(cell) = sums.iter().position(|sum| !((sum - 1.0).abs() <= allowed)) {
+            return Err(EstimatorError::LabelShare { label: None, cell, share: sums[cell] });
+        }
         Ok(Self { shape, names, table })
     }
 
     /// The labels.
+    #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
     /// The shares `[label][cell]`, which sum to one over labels.
+    #[must_use]
     pub fn table(&self) -> &[T] {
         &self.table
     }

@@ -3,6 +3,8 @@ use countgrid_em::{Annealing, EmOptions, StepwiseOptions};
 use crate::{EstimatorError, GridLayout, InitialPhase};
 
 /// Whether a fit begins on a small grid.
+///
+/// Example: [`GridOptions`](crate::GridOptions).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum GridSchedule {
@@ -15,6 +17,7 @@ pub enum GridSchedule {
 
 impl GridSchedule {
     /// Its name in model files.
+    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::CoarseToFine => "coarse-to-fine",
@@ -30,6 +33,8 @@ impl GridSchedule {
 /// grid, after the coarser ones, raised it by 0.02 to 0.05 at about the same computing time. Mini-batches on the
 /// coarsest grid changed it by -0.036 to 0.009; on the full one, at about the same computing time, they raised it by
 /// up to 0.03 on two of the three and lowered it by 0.04 to 0.09 on the newsgroups.
+///
+/// Example: [`GridOptions`](crate::GridOptions).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum GridStart {

@@ -6,6 +6,8 @@ use countgrid_torus::Torus;
 use crate::{AXES, EstimatorError, FittedGrid};
 
 /// The position of a bag on a grid.
+///
+/// Example: [`CellFrame`](crate::CellFrame).
 #[derive(Clone, Debug, PartialEq)]
 pub struct GridPlacement {
     /// Tokens of the features that the grid has.
@@ -15,6 +17,8 @@ pub struct GridPlacement {
 }
 
 /// A position on a grid.
+///
+/// Example: [`CellFrame`](crate::CellFrame).
 #[derive(Clone, Debug, PartialEq)]
 pub struct GridPosition {
     /// Coordinates of the most probable window's first cell; of equals the first.
@@ -115,6 +119,7 @@ impl CircularMean {
     }
 
     /// The mean along one of [`AXES`] axes, which has so many cells: in `[0, extent)`, to a thousandth of a cell.
+    #[must_use]
     pub fn coordinate(&self, axis: usize, extent: usize) -> Option<f64> {
         let [x, y] = *self.sums.get(axis)?;
         if x * x + y * y < 1e-12 {

@@ -1,7 +1,7 @@
 use std::marker::PhantomData;
 
 use countgrid_corpus::{Blocks, Corpus, memory};
-use countgrid_em::{Annealing, BlockStatistics, EmOptions, Iterations};
+use countgrid_em::{Annealing, BlockStatistics, EmOptions, Iterations, Stop};
 use countgrid_grid::{
     COARSE_ITERATIONS, Grid, GridError, Learner, LogHistograms, Options, Shape, Statistics,
 };
@@ -91,16 +91,19 @@ impl GridOptions {
 
 impl<T: Stored> GridPlan<T> {
     /// The grid and its window.
+    #[must_use]
     pub fn layout(&self) -> &GridLayout {
         &self.layout
     }
 
     /// The options.
+    #[must_use]
     pub fn options(&self) -> &GridOptions {
         &self.options
     }
 
     /// Pseudocount: tokens that every feature is given at every cell of the full grid.
+    #[must_use]
     pub fn pseudocount(&self) -> f64 {
         self.shapes.last().map_or(0.0, |shape| self.model_options(shape).pseudocount)
     }
@@ -241,6 +244,10 @@ impl<T: Stored> Estimator for GridPlan<T> {
             Some(annealing) => iterations.step_annealed(learner, bags, statistics, annealing),
             None => iterations.step(learner, bags, statistics),
         }
+    }
+
+    fn set_stop(&self, statistics: &mut GridStatistics<T>, stop: &Stop) {
+        statistics.set_stop(stop);
     }
 
     fn finish(&self, learner: GridLearner<T>, summary: FitSummary) -> Result<FittedGrid<T>, EstimatorError> {

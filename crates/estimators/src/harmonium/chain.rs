@@ -36,7 +36,13 @@ pub(super) struct Source<'a, T> {
     pub(super) options: &'a HarmoniumOptions,
     pub(super) data: &'a HarmoniumData<T>,
     pub(super) batches: &'a [HarmoniumData<T>],
+    /// Whether to stop, asked before every mini-batch and every [`DOCUMENTS`] of a Langevin step.
+    pub(super) stopped: &'a (dyn Fn() -> bool + Sync),
 }
+
+/// Documents of a Langevin step between two questions whether to stop. A multiple of those that are computed side by side, so that
+/// they are the same ones, and nothing of the sums changes.
+const DOCUMENTS: usize = 1 << 12;
 
 /// One run of learning between two steps.
 pub(super) struct Chain<T> {
@@ -54,6 +60,19 @@ pub(super) struct Chain<T> {
     scratch: Vec<T>,
     exact: Vec<f64>, // none if the likelihood is not computed
     squares: f64,    // mean over documents of the sum of squared counts
+}
+
+/// A chain as it was before a step.
+pub(super) struct ChainState<T> {
+    noise: Draws<ChaCha8Rng>,
+    model: HarmoniumParameters<T>,
+    persistent: Option<Chains<T, Vec<T>>>,
+    prior: Option<Normal<T>>,
+    kept: Vec<T>,
+    samples: usize,
+    records: usize,
+    acceptance: Acceptance,
+    step: f64,
 }
 
 impl<T: Stored> Chain<T> {
@@ -156,17 +175,11 @@ impl<T: Stored> Chain<T> {
         }
         let mut gap = zeros::<f64>(shape.word_count())?;
         let (mut taken, mut made) = (0, 0);
-        for HarmoniumData { bags, features, .. } in source.batches {
+        for batch @ HarmoniumData { bags, features, .. } in source.batches {
             self.gradient.clear();
             match &mut self.persistent {
-                None => self.model.contrastive_divergence(
-                    bags,
-                    features,
-                    options.gibbs_steps,
-                    &mut self.gradient,
-                    &mut self.noise,
-                    &mut self.gibbs,
-                )?,
+                None => self.contrastive_divergence(source, batch, DOCUMENTS)?,
+                Some(_) if (source.stopped)() => return Err(EstimatorError::Stopped),
                 Some(chains) => {
                     let weight = T::from_f64(-(bags.len() as f64) / chains.count() as f64);
                     self.model.add_data(bags, features, T::one(), &mut self.gradient, &mut self.gibbs)?;
@@ -198,7 +211,7 @@ impl<T: Stored> Chain<T> {
     ) -> Result<(), EstimatorError> {
         let Source { options, data, .. } = source;
         let sharing = sharing(options);
-        let mut prior = match self.prior.take() {
+        let mut prior = match self.prior.clone() {
             Some(prior) => prior,
             None => self.first_prior(options, sharing)?,
         };
@@ -207,14 +220,7 @@ impl<T: Stored> Chain<T> {
         let least = prior.variances().iter().fold(f64::INFINITY, |least, &v| least.min(Real::to_f64(v)));
         let epsilon = self.epsilon(source, data.len(), least)?;
         self.gradient.clear();
-        self.model.contrastive_divergence(
-            &data.bags,
-            &data.features,
-            options.gibbs_steps,
-            &mut self.gradient,
-            &mut self.noise,
-            &mut self.gibbs,
-        )?;
+        self.contrastive_divergence(source, data, DOCUMENTS)?;
         let step =
             self.model.langevin(&self.gradient, &prior, epsilon, &mut self.noise, &mut self.scratch)?;
         let rates = Rates { biases: 0.5 * epsilon * epsilon, couplings: 0.0 };
@@ -236,6 +242,69 @@ impl<T: Stored> Chain<T> {
         let gap: Vec<f64> = alpha.iter().map(|&x| Real::to_f64(x)).collect();
         let accepted = if step == Step::Taken { 1.0 } else { 0.0 };
         self.record(source, Phase::Langevin, draw + 1, &gap, accepted)
+    }
+
+    /// Adds the gradient at all of these documents, so many at a time.
+    fn contrastive_divergence(
+        &mut self,
+        Source { options, stopped, .. }: Source<'_, T>,
+        documents: &HarmoniumData<T>,
+        piece: usize,
+    ) -> Result<(), EstimatorError> {
+        let columns = documents.features.len() / documents.len().max(1);
+        for first in (0..documents.len()).step_by(piece) {
+            if stopped() {
+                return Err(EstimatorError::Stopped);
+            }
+            let end = documents.len().min(first.saturating_add(piece));
+            let bags = documents.bags.as_view().slice(first..end).ok_or(EstimatorError::Failed)?;
+            let features = documents.features.get(first * columns..end * columns);
+            self.model.contrastive_divergence(
+                &bags,
+                features.ok_or(EstimatorError::Failed)?,
+                options.gibbs_steps,
+                &mut self.gradient,
+                &mut self.noise,
+                &mut self.gibbs,
+            )?;
+        }
+        Ok(())
+    }
+
+    #[cfg(test)]
+    pub(super) fn gradient_of(&mut self, source: Source<'_, T>, documents: &HarmoniumData<T>, piece: usize) {
+        self.gradient.clear();
+        self.contrastive_divergence(source, documents, piece).unwrap();
+    }
+
+    #[cfg(test)]
+    pub(super) fn gradient_bits(&self) -> Vec<u64> {
+        let parts = self.gradient.parts();
+        parts.into_iter().flatten().map(|&x| Real::to_f64(x).to_bits()).collect()
+    }
+
+    /// What a step changes, to be put back if it is stopped.
+    pub(super) fn state(&self) -> ChainState<T> {
+        ChainState {
+            noise: self.noise.clone(),
+            model: self.model.clone(),
+            persistent: self.persistent.clone(),
+            prior: self.prior.clone(),
+            kept: self.kept.clone(),
+            samples: self.samples.len(),
+            records: self.trace.len(),
+            acceptance: self.acceptance,
+            step: self.step,
+        }
+    }
+
+    /// Puts back what it was.
+    pub(super) fn restore(&mut self, state: ChainState<T>) {
+        let ChainState { noise, model, persistent, prior, kept, samples, records, acceptance, step } = state;
+        (self.noise, self.model, self.persistent, self.prior) = (noise, model, persistent, prior);
+        (self.kept, self.acceptance, self.step) = (kept, acceptance, step);
+        self.samples.truncate(samples);
+        self.trace.truncate(records);
     }
 
     /// The prior that sampling begins with.

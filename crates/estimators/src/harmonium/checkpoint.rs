@@ -104,7 +104,7 @@ fn read<T: Stored>(
     number: usize,
 ) -> Result<Chain<T>, EstimatorError> {
     let name = |name: &str| format!("chain{number}.{name}");
-    let Source { options, data, batches } = source;
+    let Source { options, data, batches, .. } = source;
     let shape =
         options.kind.shape(countgrid_counts::Bags::features(&data.bags), options.topics, data.columns())?;
     let (names, parameters) = record.take::<T>(&name("model"))?;

@@ -8,6 +8,8 @@ use super::{FeatureError, FeatureValues, HarmoniumKind, HarmoniumPlan, Standardi
 use crate::{DataDigest, EstimatorError, Stored};
 
 /// Documents in the form that a harmonium is fitted to.
+///
+/// Example: [`HarmoniumTraining`](crate::HarmoniumTraining).
 #[derive(Clone, Debug)]
 pub struct HarmoniumData<T> {
     pub(super) bags: CsrBuf<T>,
@@ -43,16 +45,19 @@ impl<T: Stored> HarmoniumData<T> {
     }
 
     /// Number of documents.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.bags.len()
     }
 
     /// Whether there is no document at all.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bags.is_empty()
     }
 
     /// Mean and standard deviation of each feature of a dual wing.
+    #[must_use]
     pub fn standardizer(&self) -> Option<&Standardizer> {
         self.standardizer.as_ref()
     }

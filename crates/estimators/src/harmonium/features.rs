@@ -1,10 +1,14 @@
 //! The numeric features of a dual wing: read, matched with documents, standardised.
 
-use std::{collections::HashMap, error::Error, fmt, io, path::Path};
+use std::{cell::Cell, collections::HashMap, error::Error, fmt, io, path::Path, rc::Rc};
+
+use countgrid_io::Limits;
 
 use super::HarmoniumKind;
 
 /// Why features were refused.
+///
+/// Example: [`Standardizer`](crate::Standardizer).
 #[derive(Debug)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
@@ -23,8 +27,12 @@ pub enum FeatureError {
     RowsWithoutIds { source: String, rows: usize, documents: usize },
     /// A document without a row.
     NoRow { source: String, id: String },
-    /// A feature that is constant, or whose variance is not finite.
+    /// A feature that is constant, or whose standard deviation is not from 1e-30 to 1e30.
     Deviation { name: String, deviation: f64 },
+    /// A mean that is no number, or more than 1e18 standard deviations from zero.
+    Mean { name: String, mean: f64, deviation: f64 },
+    /// A value so far from its mean, in standard deviations, that topics are not finite; documents from 0.
+    OutOfRange { name: String, document: usize, value: f64 },
     /// A dual wing without features.
     Missing,
     /// Features for a model that has none.
@@ -39,27 +47,39 @@ impl fmt::Display for FeatureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Table { source, error } => write!(f, "{source}: {error}"),
-            Self::NoColumn { source, name, .. } => write!(f, "{source}: no column `{name}`"),
+            Self::NoColumn { source, name, .. } => write!(f, "{source}: no column `{}`", excerpt(name)),
             Self::NoFeatures { source } => write!(f, "{source}: no column is a feature"),
             Self::NotANumber { source, line, column, field } => {
+                let (column, field) = (excerpt(column), excerpt(field));
                 write!(f, "{source}, line {line}, column `{column}`: `{field}` is no number")
             }
             Self::DuplicateId { source, line, id } => {
-                write!(f, "{source}, line {line}: the id `{id}` is there twice")
+                write!(f, "{source}, line {line}: the id `{}` is there twice", excerpt(id))
             }
             Self::RowsWithoutIds { source, rows, documents } => {
                 write!(f, "{source}: {rows} rows for {documents} documents, and no column of ids")
             }
-            Self::NoRow { source, id } => write!(f, "{source}: no row for the document `{id}`"),
+            Self::NoRow { source, id } => write!(f, "{source}: no row for the document `{}`", excerpt(id)),
             Self::Deviation { name, deviation } => {
-                write!(f, "the feature `{name}` has the standard deviation {deviation}")
+                write!(f, "the feature `{}` has the standard deviation {deviation}", excerpt(name))
+            }
+            Self::Mean { name, mean, deviation } => {
+                write!(
+                    f,
+                    "the feature `{}` has the mean {mean:e} with the standard deviation {deviation:e}",
+                    excerpt(name)
+                )
+            }
+            Self::OutOfRange { name, document, value } => {
+                let name = excerpt(name);
+                write!(f, "the feature `{name}` of document {document} is {value:e}, too far from its mean")
             }
             Self::Missing => f.write_str("a dual wing has words and features, and no features were given"),
             Self::NoFeatureWing { kind } => {
                 write!(f, "features are for dual wings, and the model `{}` has one wing", kind.name())
             }
             Self::Names { expected, found } => {
-                write!(f, "the features are {}, those of the model {}", found.join(", "), expected.join(", "))
+                write!(f, "the features are {}, those of the model {}", listed(found), listed(expected))
             }
             Self::Rows { rows, documents } => write!(f, "{rows} rows of features for {documents} documents"),
         }
@@ -90,9 +110,53 @@ pub struct FeatureValues {
 
 impl FeatureValues {
     /// Number of documents.
+    #[must_use]
     pub fn rows(&self) -> usize {
         self.values.len() / self.names.len().max(1)
     }
+}
+
+/// Bytes of a table of features, after decompression.
+const TABLE_BYTES: u64 = 4 << 30;
+/// Bytes of one record, within a factor of two.
+const RECORD_BYTES: u64 = 32 << 20;
+
+/// Ends in an error once more was read than is allowed: the last record and one more, which then has no end.
+struct Limited<R> {
+    reader: R,
+    read: u64,
+    allowed: Rc<Cell<u64>>,
+}
+
+impl<R: io::Read> io::Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.reader.read(buffer)?;
+        self.read = self.read.saturating_add(n as u64);
+        if self.read > self.allowed.get() {
+            return Err(io::Error::other(format!("a record of more than {RECORD_BYTES} bytes")));
+        }
+        Ok(n)
+    }
+}
+
+/// The first characters of a field, for a message.
+fn excerpt(field: &str) -> String {
+    const CHARACTERS: usize = 40;
+    let mut short: String = field.chars().take(CHARACTERS).collect();
+    if field.chars().nth(CHARACTERS).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+/// The first names, for a message.
+fn listed(names: &[String]) -> String {
+    const NAMES: usize = 12;
+    let mut text = names.iter().take(NAMES).map(|name| excerpt(name)).collect::<Vec<_>>().join(", ");
+    if names.len() > NAMES {
+        text.push_str(&format!(" and {} more", names.len() - NAMES));
+    }
+    text
 }
 
 /// A table of features: a row for each document, found by its id if the table has a column of ids.
@@ -127,8 +191,11 @@ impl FeatureTable {
         let path = path.as_ref();
         let tabs = path.extension().is_some_and(|extension| extension == "tsv");
         let name = path.display().to_string();
-        let file = std::fs::File::open(path)
-            .map_err(|error| FeatureError::Table { source: name.clone(), error: error.into() })?;
+        let limits = Limits { total_bytes: TABLE_BYTES, ..Limits::default() };
+        let file = countgrid_io::open(path, &limits).map_err(|error| FeatureError::Table {
+            source: name.clone(),
+            error: io::Error::other(error.problem().to_string()).into(),
+        })?;
         Self::from_reader(file, &name, if tabs { b'\t' } else { b',' }, columns, id_column)
     }
 
@@ -145,6 +212,8 @@ impl FeatureTable {
     ) -> Result<Self, FeatureError> {
         let source = source.to_owned();
         let broken = |error| FeatureError::Table { source: source.clone(), error };
+        let allowed = Rc::new(Cell::new(RECORD_BYTES));
+        let reader = Limited { reader, read: 0, allowed: Rc::clone(&allowed) };
         let mut table = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(reader);
         let header: Vec<String> = table.headers().map_err(broken)?.iter().map(str::to_owned).collect();
         let find = |name: &str| header.iter().position(|column| column == name);
@@ -173,14 +242,15 @@ impl FeatureTable {
         for record in table.records() {
             let record = record.map_err(broken)?;
             let line = record.position().map_or(0, csv::Position::line);
+            allowed.set(record.position().map_or(0, csv::Position::byte).saturating_add(2 * RECORD_BYTES));
             let number = |&column: &usize| {
                 let field = record.get(column).unwrap_or_default();
                 field.trim().parse::<f64>().ok().filter(|x| x.is_finite()).ok_or_else(|| {
                     FeatureError::NotANumber {
                         source: source.clone(),
                         line,
-                        column: name(column),
-                        field: field.to_owned(),
+                        column: excerpt(&name(column)),
+                        field: excerpt(field),
                     }
                 })
             };
@@ -188,7 +258,7 @@ impl FeatureTable {
             if let Some(key) = id.and_then(|id| record.get(id))
                 && row_of.insert(key.to_owned(), rows.len() - 1).is_some()
             {
-                return Err(FeatureError::DuplicateId { source, line, id: key.to_owned() });
+                return Err(FeatureError::DuplicateId { source, line, id: excerpt(key) });
             }
         }
         let names = chosen.iter().map(|&column| name(column)).collect();
@@ -196,6 +266,7 @@ impl FeatureTable {
     }
 
     /// The features.
+    #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -239,16 +310,16 @@ impl FeatureTable {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standardizer {
     names: Vec<String>,
-    means: Vec<f64>,      // finite
-    deviations: Vec<f64>, // finite, above 0
+    means: Vec<f64>,      // at most 1e18 deviations
+    deviations: Vec<f64>, // from 1e-30 to 1e30
 }
 
 impl Standardizer {
     /// From means and deviations that were computed before.
     ///
     /// # Errors
-    /// [`FeatureError::Deviation`] for one that is not finite and above 0 or a mean that is not finite;
-    /// [`FeatureError::Rows`] unless there is one of each for each name.
+    /// [`FeatureError::Deviation`] for one that is not from 1e-30 to 1e30, [`FeatureError::Mean`] for a mean more than 1e18
+    /// of them from zero; [`FeatureError::Rows`] unless there is one of each for each name.
     pub fn new(names: Vec<String>, means: Vec<f64>, deviations: Vec<f64>) -> Result<Self, FeatureError> {
         for found in [means.len(), deviations.len()] {
             if found != names.len() {
@@ -256,8 +327,13 @@ impl Standardizer {
             }
         }
         for ((name, &mean), &deviation) in names.iter().zip(&means).zip(&deviations) {
-            if !(deviation > 0.0 && deviation.is_finite() && mean.is_finite()) {
+            // What is less, or more, is rounding, or leaves the range of single precision once it is divided by.
+            if !((1e-30..=1e30).contains(&deviation)) {
                 return Err(FeatureError::Deviation { name: name.clone(), deviation });
+            }
+            // In double precision numbers around such a mean would all be the same.
+            if !(mean.abs() <= 1e18 * deviation) {
+                return Err(FeatureError::Mean { name: name.clone(), mean, deviation });
             }
         }
         Ok(Self { names, means, deviations })
@@ -298,16 +374,19 @@ impl Standardizer {
     }
 
     /// The features.
+    #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
     /// Their means.
+    #[must_use]
     pub fn means(&self) -> &[f64] {
         &self.means
     }
 
     /// Their standard deviations, finite and above 0.
+    #[must_use]
     pub fn deviations(&self) -> &[f64] {
         &self.deviations
     }

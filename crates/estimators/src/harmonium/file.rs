@@ -1,11 +1,11 @@
 //! A harmonium as a file, and back.
 
 use countgrid_em::Tables;
-use countgrid_harmonium::Harmonium;
+use countgrid_harmonium::{Harmonium, HarmoniumError};
 use countgrid_io::{ModelFile, NamedTable, TableData};
 
-use super::{FittedHarmonium, HarmoniumKind, Standardizer};
-use crate::{EstimatorError, ModelFileError, ModelInfo, Stored, blocks::zeros, model_file::kind_of};
+use super::{FittedHarmonium, HarmoniumKind, Standardizer, fitted::check_parameters};
+use crate::{EstimatorError, ModelFileError, ModelInfo, Stored, blocks::zeros, model_file::TableReader};
 
 impl<T: Stored> FittedHarmonium<T> {
     /// What the text `kind` of a model file is.
@@ -13,13 +13,14 @@ impl<T: Stored> FittedHarmonium<T> {
 
     /// The tables of [`Harmonium`] under their names and, for a dual wing, `feature_means` and `feature_deviations`, with
     /// the texts of [`ModelInfo::write`], `law` (the kind of harmonium) and `features`.
+    #[must_use]
     pub fn to_file(&self) -> ModelFile {
         let mut file = ModelFile::default();
         let mut rest = self.model().buffer();
         for table in self.model().layout() {
             let (own, after) = rest.split_at((table.rows * table.columns).min(rest.len()));
             rest = after;
-            let shape = if table.rows == 1 { vec![table.columns] } else { vec![table.rows, table.columns] };
+            let shape = extents(table.rows, table.columns);
             let data = T::into_data(own.to_vec());
             file.tables.push(NamedTable { name: table.name.to_owned(), shape, data });
         }
@@ -42,58 +43,53 @@ impl<T: Stored> FittedHarmonium<T> {
     ///
     /// # Errors
     /// [`EstimatorError::Model`] for a file of another kind or scalar, or whose tables do not match.
-    pub fn from_file(mut file: ModelFile) -> Result<Self, EstimatorError> {
-        let (expected, found) = (Self::KIND, kind_of(&file)?);
-        if found != expected {
-            return Err(ModelFileError::Kind { expected, found: found.to_owned() }.into());
-        }
-        let name = file.metadata.get("law").ok_or(ModelFileError::NoText { name: "law" })?;
+    pub fn from_file(file: ModelFile) -> Result<Self, EstimatorError> {
+        let mut reader = TableReader::new(file, Self::KIND)?;
+        let name = reader.file().metadata.get("law").ok_or(ModelFileError::NoText { name: "law" })?;
         let expected = "is not `harmonium`, `rap` or `dual-wing`";
         let kind = HarmoniumKind::from_name(name);
         let kind = kind.ok_or(ModelFileError::Text { name: "law", expected })?;
-        let info = ModelInfo::read(&file)?;
+        let info = ModelInfo::read(reader.file())?;
         let words = info.vocabulary.len();
-        let names = file.strings("features").unwrap_or_default();
-        let wrong = |expected| ModelFileError::Table { expected };
-        let topics = match file.table("w").map(|w| w.shape.as_slice()) {
-            Some(&[rows, topics]) if rows == words => topics,
-            _ => return Err(wrong("its table `w` is not [words of the vocabulary, topics]").into()),
-        };
-        let mut take = |name: &str| {
-            let place = file.tables.iter().position(|table| table.name == name);
-            place.map(|place| file.tables.swap_remove(place).data)
-        };
+        let topics = *reader.shape("w")?.last().unwrap_or(&0);
+        let refused = |problem: String| ModelFileError::Numbers { problem };
         let standardizer = match kind {
             HarmoniumKind::DualWing => {
-                let found = match (take("feature_means"), take("feature_deviations")) {
-                    (Some(TableData::F64(means)), Some(TableData::F64(deviations))) => {
-                        Standardizer::new(names, means, deviations).ok()
-                    }
-                    _ => None,
-                };
-                Some(found.ok_or(wrong(
-                    "its tables `feature_means` and `feature_deviations` are not those of `features`",
-                ))?)
+                let names = reader.file().metadata.get("features");
+                names.ok_or(ModelFileError::NoText { name: "features" })?;
+                let expected = "is not a JSON array of names";
+                let names = reader.file().strings("features");
+                let names = names.ok_or(ModelFileError::Text { name: "features", expected })?;
+                let means = reader.take::<f64>("feature_means", &[names.len()])?;
+                let deviations = reader.take::<f64>("feature_deviations", &[names.len()])?;
+                let found = Standardizer::new(names, means, deviations);
+                let tables = "its tables `feature_means` and `feature_deviations`";
+                Some(found.map_err(|error| refused(format!("{tables}: {error}")))?)
             }
             _ => None,
         };
         let features = standardizer.as_ref().map_or(0, |standardizer| standardizer.names().len());
-        let refused = |problem: String| ModelFileError::Numbers { problem };
         let shape = kind.shape(words, topics, features).map_err(|error| refused(error.to_string()))?;
-        let mut model = zeros::<T>(shape.model_len())?;
-        let mut rest = model.as_mut_slice();
-        for (name, len) in tables(kind, words, topics, features) {
-            let own = take(name).and_then(T::from_data).filter(|own| own.len() == len);
-            let own = own.ok_or_else(|| {
-                refused(format!("its table `{name}` is not of {len} numbers like the others"))
-            })?;
-            let (table, after) = rest.split_at_mut(len);
-            table.copy_from_slice(&own);
-            rest = after;
+        let mut tables = Vec::new();
+        for (name, rows, columns) in layout(kind, words, topics, features) {
+            let own = reader.take::<T>(name, &extents(rows, columns))?;
+            if name != "sizes" {
+                check_parameters(name, &own)?;
+            }
+            tables.extend(own);
         }
+        let dual_wing = kind == HarmoniumKind::DualWing;
+        reader.finish(if dual_wing { &["law", "features"] } else { &["law"] })?;
+        let mut model = zeros::<T>(shape.model_len())?;
+        if model.len() != tables.len() {
+            return Err(HarmoniumError::ShapeMismatch.into());
+        }
+        model.copy_from_slice(&tables);
         let mut precision = zeros(shape.precision_len())?;
-        let model =
-            Harmonium::new(shape, model, &mut precision).map_err(|error| refused(error.to_string()))?;
+        let model = Harmonium::new(shape, model, &mut precision).map_err(|error| match error {
+            HarmoniumError::Size { .. } => refused(format!("its table `sizes`: {error}")),
+            error => refused(format!("its tables do not go together: {error}")),
+        })?;
         Self::new(info, kind, model, standardizer)
     }
 
@@ -116,21 +112,29 @@ impl<T: Stored> FittedHarmonium<T> {
     }
 }
 
-/// Names and lengths of the tables of a harmonium, in their order.
-fn tables(kind: HarmoniumKind, words: usize, topics: usize, features: usize) -> Vec<(&'static str, usize)> {
-    let couplings = words * topics;
+/// The shape of a table in a file: one row is a vector.
+fn extents(rows: usize, columns: usize) -> Vec<usize> {
+    if rows == 1 { vec![columns] } else { vec![rows, columns] }
+}
+
+/// Names, rows and columns of the tables of a harmonium, in their order.
+fn layout(
+    kind: HarmoniumKind,
+    words: usize,
+    topics: usize,
+    features: usize,
+) -> Vec<(&'static str, usize, usize)> {
+    let (alpha, w) = (("alpha", 1, words), ("w", words, topics));
     match kind {
-        HarmoniumKind::Single => vec![("alpha", words), ("w", couplings), ("sizes", words)],
-        HarmoniumKind::RateAdapting => {
-            vec![("alpha", words), ("w", couplings), ("sizes", topics), ("beta", topics)]
-        }
+        HarmoniumKind::Single => vec![alpha, w, ("sizes", 1, words)],
+        HarmoniumKind::RateAdapting => vec![alpha, w, ("sizes", 1, topics), ("beta", 1, topics)],
         HarmoniumKind::DualWing => vec![
-            ("alpha", words),
-            ("w", couplings),
-            ("sizes", words),
-            ("beta", features),
-            ("variances", features),
-            ("u", features * topics),
+            alpha,
+            w,
+            ("sizes", 1, words),
+            ("beta", 1, features),
+            ("variances", 1, features),
+            ("u", features, topics),
         ],
     }
 }

@@ -8,12 +8,22 @@ use super::{
     data::{counts_for, features_of},
     mixing,
 };
-use crate::{EstimatorError, FeatureRows, ModelInfo, Stored, blocks::zeros};
+use crate::{
+    EstimatorError, FeatureRows, ModelFileError, ModelInfo, Stored, blocks::zeros, model_file::check_range,
+};
+
+/// Refuses parameters of a table with which topics of documents could leave the range of single precision: counts are at most
+/// 2^24 there, so that sums of their products with couplings up to 1e9, and the squares of these, stay below 1e38.
+pub(super) fn check_parameters<T: Stored>(name: &str, table: &[T]) -> Result<(), ModelFileError> {
+    check_range(name, table, if name == "variances" { 1e-9..=1e9 } else { -1e9..=1e9 })
+}
 
 /// The parameters of a harmonium, in memory of their own.
 pub type HarmoniumParameters<T> = Harmonium<T, Vec<T>>;
 
 /// A fitted harmonium: the topics of documents, the words of topics, and its file.
+///
+/// Example: [`HarmoniumTraining`](crate::HarmoniumTraining).
 #[derive(Clone, Debug)]
 pub struct FittedHarmonium<T> {
     /// Title, vocabulary, and how it was fitted.
@@ -27,6 +37,8 @@ pub struct FittedHarmonium<T> {
 }
 
 /// How the training of a harmonium ended.
+///
+/// Example: [`HarmoniumTraining`](crate::HarmoniumTraining).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
@@ -48,6 +60,8 @@ pub struct HarmoniumSummary {
 }
 
 /// A summary of a prior.
+///
+/// Example: [`HarmoniumTraining`](crate::HarmoniumTraining).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct PriorSummary {
@@ -58,6 +72,8 @@ pub struct PriorSummary {
 }
 
 /// The words and features with the largest couplings to a topic, of either sign, the largest first.
+///
+/// Example: [`HarmoniumTraining`](crate::HarmoniumTraining).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopicWords<'a> {
     /// Words with positive couplings.
@@ -75,7 +91,8 @@ impl<T: Stored> FittedHarmonium<T> {
     ///
     /// # Errors
     /// [`EstimatorError::Harmonium`] for a model of another kind, [`EstimatorError::Features`] for a standardizer that is
-    /// missing, too many, or of another number of features.
+    /// missing, too many, or of another number of features; [`EstimatorError::Model`] for parameters with which the topics
+    /// of documents could leave the range of numbers of single precision: magnitudes above 1e9, variances below 1e-9.
     pub fn new(
         info: ModelInfo,
         kind: HarmoniumKind,
@@ -92,46 +109,62 @@ impl<T: Stored> FittedHarmonium<T> {
         if kind.shape(shape.word_count(), shape.topics(), features)? != *shape {
             return Err(HarmoniumError::ShapeMismatch.into());
         }
+        let all = [
+            ("alpha", model.alpha()),
+            ("w", model.w()),
+            ("beta", model.beta()),
+            ("u", model.u()),
+            ("variances", model.variances()),
+        ];
+        all.into_iter().try_for_each(|(name, own)| check_parameters(name, own))?;
         let (samples, traces) = (Vec::new(), Vec::new());
         Ok(Self { info, kind, model, standardizer, samples, traces, summary: None })
     }
 
     /// The kind of harmonium.
+    #[must_use]
     pub fn kind(&self) -> HarmoniumKind {
         self.kind
     }
 
     /// The parameters: the maximum likelihood estimate, or the mean of posterior samples after they were aligned.
+    #[must_use]
     pub fn model(&self) -> &HarmoniumParameters<T> {
         &self.model
     }
 
     /// Sizes.
+    #[must_use]
     pub fn shape(&self) -> &Shape {
         self.model.shape()
     }
 
     /// Mean and standard deviation of each feature of a dual wing.
+    #[must_use]
     pub fn standardizer(&self) -> Option<&Standardizer> {
         self.standardizer.as_ref()
     }
 
     /// Posterior samples of all chains, one chain after the other; empty if the model was loaded.
+    #[must_use]
     pub fn samples(&self) -> &[HarmoniumParameters<T>] {
         &self.samples
     }
 
     /// The trace of the training, chain by chain; empty if the model was loaded.
+    #[must_use]
     pub fn traces(&self) -> &[Vec<TraceRecord>] {
         &self.traces
     }
 
     /// How well the Langevin chains have mixed; empty without Langevin steps.
+    #[must_use]
     pub fn mixing(&self) -> Vec<Mixing> {
         mixing(&self.traces)
     }
 
     /// How the training ended; `None` if the model was loaded.
+    #[must_use]
     pub fn summary(&self) -> Option<&HarmoniumSummary> {
         self.summary.as_ref()
     }
@@ -147,7 +180,7 @@ impl<T: Stored> FittedHarmonium<T> {
     /// standardised, too.
     ///
     /// # Errors
-    /// [`EstimatorError::Features`] for features that the model does not have; [`EstimatorError::Harmonium`] for another
+    /// [`EstimatorError::Features`] for features that the model does not have, or values with which topics are not finite; [`EstimatorError::Harmonium`] for another
     /// number of words, or counts that are not whole; blocks that cannot be read; [`EstimatorError::Memory`].
     ///
     /// # Source
@@ -175,9 +208,27 @@ impl<T: Stored> FittedHarmonium<T> {
                 }
                 None => self.model.topics_of_words(&bags, document, &mut h, &mut precision),
             }?;
+            if let Some(index) = h.iter().position(|h| !h.is_finite()) {
+                if let Some(error) = features.and_then(|given| self.farthest(given, document)) {
+                    return Err(error.into());
+                }
+                return Err(HarmoniumError::NotFinite { table: "expected topics", index }.into());
+            }
             means.row_mut(document).iter_mut().zip(&h).for_each(|(to, &h)| *to = Real::to_f64(h));
         }
         Ok(means)
+    }
+
+    /// The feature of a document that is most standard deviations from its mean.
+    fn farthest(&self, given: &FeatureValues, document: usize) -> Option<FeatureError> {
+        let standardizer = self.standardizer.as_ref()?;
+        let columns = standardizer.names().len();
+        let row = given.values.get(document * columns..)?.iter();
+        let apart = row.zip(standardizer.means()).zip(standardizer.deviations());
+        let apart = apart.map(|((&value, mean), deviation)| (value, ((value - mean) / deviation).abs()));
+        let (name, (value, _)) =
+            standardizer.names().iter().zip(apart).max_by(|a, b| a.1.1.total_cmp(&b.1.1))?;
+        Some(FeatureError::OutOfRange { name: name.clone(), document, value })
     }
 
     /// Expected topics given the words, of every posterior sample, `[document][sample][topic]`.
@@ -200,6 +251,7 @@ impl<T: Stored> FittedHarmonium<T> {
 
     /// At most so many words, and features, of either sign of each topic. There are no words in a model without a
     /// vocabulary.
+    #[must_use]
     pub fn topic_words(&self, limit: usize) -> Vec<TopicWords<'_>> {
         let names: &[String] = self.standardizer.as_ref().map_or(&[], |standardizer| standardizer.names());
         (0..self.shape().topics())

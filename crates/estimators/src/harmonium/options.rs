@@ -5,6 +5,8 @@ use countgrid_harmonium::Shape;
 use crate::{BagTotals, EstimatorError};
 
 /// The kinds of harmoniums, by their units.
+///
+/// Example: [`HarmoniumOptions`](crate::HarmoniumOptions).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum HarmoniumKind {
@@ -24,6 +26,7 @@ impl HarmoniumKind {
     pub const ALL: [Self; 3] = [Self::Single, Self::RateAdapting, Self::DualWing];
 
     /// What model files and options call it: `harmonium`, `rap`, `dual-wing`.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Single => "harmonium",
@@ -33,6 +36,7 @@ impl HarmoniumKind {
     }
 
     /// The kind of that name.
+    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
@@ -47,6 +51,8 @@ impl HarmoniumKind {
 }
 
 /// How a harmonium is fitted.
+///
+/// Example: [`HarmoniumOptions`](crate::HarmoniumOptions).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum HarmoniumMethod {
@@ -65,6 +71,7 @@ impl HarmoniumMethod {
     pub const ALL: [Self; 3] = [Self::ContrastiveDivergence, Self::Persistent, Self::Langevin];
 
     /// What model files and options call it: `cd`, `persistent`, `langevin`.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::ContrastiveDivergence => "cd",
@@ -74,12 +81,15 @@ impl HarmoniumMethod {
     }
 
     /// The method of that name.
+    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|method| method.name() == name)
     }
 }
 
 /// Where the prior of the couplings comes from.
+///
+/// Example: [`HarmoniumOptions`](crate::HarmoniumOptions).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum CouplingPrior {
@@ -137,6 +147,8 @@ impl CouplingPrior {
 
 /// Why options of a harmonium were refused. Sizes are refused by the model itself
 /// ([`countgrid_harmonium::HarmoniumError`]).
+///
+/// Example: [`HarmoniumOptions`](crate::HarmoniumOptions).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
@@ -317,6 +329,7 @@ pub struct HarmoniumPlan {
 
 impl HarmoniumPlan {
     /// The options.
+    #[must_use]
     pub fn options(&self) -> &HarmoniumOptions {
         &self.options
     }

@@ -41,6 +41,7 @@ impl TraceRecord {
     /// };
     /// assert_eq!(record.fields(0), ["1", "langevin", "3", "0.5", "2", "0.25", "-1.5", "", "1"]);
     /// ```
+    #[must_use]
     pub fn fields(&self, chain: usize) -> [String; 9] {
         let maybe = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
         [
@@ -63,6 +64,8 @@ impl TraceRecord {
 }
 
 /// Convergence diagnostics of one quantity, over the second halves of the Langevin chains.
+///
+/// Example: [`HarmoniumTraining`](crate::HarmoniumTraining).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mixing {
     /// The quantity: `mean of V` or `trace of V`.
@@ -77,8 +80,11 @@ pub struct Mixing {
 
 /// Effective samples of all chains together, and split R-hat over them; nothing without Langevin steps.
 ///
+/// Example: [`HarmoniumTraining`](crate::HarmoniumTraining).
+///
 /// # Source
 /// A. Gelman et al., Bayesian Data Analysis, 3rd edition, Sec. 11.4 and 11.5.
+#[must_use]
 pub fn mixing(chains: &[Vec<TraceRecord>]) -> Vec<Mixing> {
     type Quantity = (&'static str, fn(&TraceRecord) -> f64);
     let quantities: [Quantity; 2] = [("mean of V", |m| m.mean_v), ("trace of V", |m| m.trace_v)];

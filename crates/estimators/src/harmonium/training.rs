@@ -2,6 +2,7 @@
 
 use std::{borrow::Borrow, fmt, sync::OnceLock};
 
+use countgrid_em::Stop;
 use countgrid_harmonium::Acceptance;
 use countgrid_io::ModelFile;
 use countgrid_math::Real;
@@ -54,6 +55,7 @@ pub struct HarmoniumTraining<T, D> {
     pub(super) chains: Vec<Chain<T>>, // as many as the options say, all after as many steps
     pub(super) epochs: usize,         // done
     pub(super) draws: usize,          // done
+    pub(super) stop: Stop,
     pub(super) stopped: bool,
     pub(super) failed: bool,
     pub(super) digest: OnceLock<DataDigest>, // once a checkpoint has needed it
@@ -95,6 +97,7 @@ impl<T: Stored, D: Borrow<HarmoniumData<T>>> HarmoniumTraining<T, D> {
             chains: Vec::new(),
             epochs: 0,
             draws: 0,
+            stop: Stop::new(),
             stopped: false,
             failed: false,
             digest: OnceLock::new(),
@@ -102,7 +105,8 @@ impl<T: Stored, D: Borrow<HarmoniumData<T>>> HarmoniumTraining<T, D> {
     }
 
     pub(super) fn source(&self) -> Source<'_, T> {
-        Source { options: &self.plan.options, data: self.data.borrow(), batches: &self.batches }
+        let (options, data) = (&self.plan.options, self.data.borrow());
+        Source { options, data, batches: &self.batches, stopped: &|| false }
     }
 
     /// The options, checked.
@@ -131,7 +135,18 @@ impl<T: Stored, D: Borrow<HarmoniumData<T>>> HarmoniumTraining<T, D> {
     }
 
     fn advance(&mut self) -> Result<(), EstimatorError> {
-        let source = Source { options: &self.plan.options, data: self.data.borrow(), batches: &self.batches };
+        if self.stop.is_requested() {
+            return Err(EstimatorError::Stopped);
+        }
+        let stop = self.stop.clone();
+        self.advance_until(&move || stop.is_requested())
+    }
+
+    /// A step, of which nothing is left if it is stopped.
+    fn advance_until(&mut self, stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), EstimatorError> {
+        let (options, data) = (&self.plan.options, self.data.borrow());
+        let source = Source { options, data, batches: &self.batches, stopped };
+        let before: Vec<_> = self.chains.iter().map(Chain::state).collect();
         let (epoch, draw) = (self.epochs, self.draws);
         let ascends = epoch < self.plan.options.epochs;
         let step = |chain: &mut Chain<T>| match ascends {
@@ -148,6 +163,9 @@ impl<T: Stored, D: Borrow<HarmoniumData<T>>> HarmoniumTraining<T, D> {
         };
         #[cfg(not(feature = "rayon"))]
         let done: Vec<_> = self.chains.iter_mut().map(step).collect();
+        if done.iter().any(|done| matches!(done, Err(EstimatorError::Stopped))) {
+            self.chains.iter_mut().zip(before).for_each(|(chain, state)| chain.restore(state));
+        }
         // The first chain's error, whichever came first.
         done.into_iter().collect::<Result<(), _>>()?;
         if ascends {
@@ -222,10 +240,14 @@ impl<T: Stored, D: Borrow<HarmoniumData<T>>> Train for HarmoniumTraining<T, D> {
         if !self.is_done()
             && let Err(error) = self.advance()
         {
-            self.failed = true;
+            self.failed = !matches!(error, EstimatorError::Stopped);
             return Err(error);
         }
         Ok(self.progress())
+    }
+
+    fn set_stop(&mut self, stop: &Stop) {
+        self.stop.clone_from(stop);
     }
 
     fn is_done(&self) -> bool {
@@ -277,5 +299,82 @@ impl<T: Stored, D: Borrow<HarmoniumData<T>>> Train for HarmoniumTraining<T, D> {
 
     fn checkpoint(&self) -> Result<ModelFile, EstimatorError> {
         super::checkpoint::write(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+    use countgrid_corpus::{BlockLimits, Blocks, BlocksBuilder};
+    use countgrid_em::Tables;
+
+    use super::*;
+    use crate::{BagTotals, HarmoniumMethod, HarmoniumOptions};
+
+    fn blocks() -> Blocks<f32> {
+        let mut builder = BlocksBuilder::new(10, BlockLimits::in_memory()).unwrap();
+        for t in 0..35 {
+            builder.push((0..1 + t * 5 % 6).map(|n| ((t % 3 * 3 + n * (t + 1)) % 10, 1.0))).unwrap();
+        }
+        builder.finish().unwrap()
+    }
+
+    fn training(method: HarmoniumMethod, chains: usize) -> HarmoniumTraining<f32, HarmoniumData<f32>> {
+        let (topics, epochs, batch, draws) = (2, 2, 10, 24);
+        let options =
+            HarmoniumOptions { method, topics, epochs, batch, draws, chains, ..HarmoniumOptions::default() };
+        let blocks = blocks();
+        let plan = options.check(BagTotals::from_blocks(&blocks).unwrap()).unwrap();
+        let data = HarmoniumData::new(&plan, &blocks, None).unwrap();
+        HarmoniumTraining::new(plan, data).unwrap()
+    }
+
+    /// All that a checkpoint has: models, random numbers, traces.
+    fn bytes(training: &HarmoniumTraining<f32, HarmoniumData<f32>>) -> Vec<u8> {
+        training.checkpoint().unwrap().to_bytes().unwrap()
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_step_that_was_stopped() {
+        for (method, chains) in [
+            (HarmoniumMethod::ContrastiveDivergence, 1),
+            (HarmoniumMethod::Persistent, 1),
+            (HarmoniumMethod::Langevin, 2),
+        ] {
+            let mut reference = training(method, chains);
+            let mut stopped = training(method, chains);
+            while !reference.is_done() {
+                for allowed in 0..=4 * chains {
+                    let before = bytes(&stopped);
+                    let asked = AtomicUsize::new(0);
+                    let stop = || asked.fetch_add(1, SeqCst) >= allowed;
+                    match stopped.advance_until(&stop) {
+                        Err(EstimatorError::Stopped) => assert!(bytes(&stopped) == before, "{allowed}"),
+                        // As many questions as there are batches; then the step is done.
+                        Ok(()) => break,
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+                reference.step().unwrap();
+                assert!(bytes(&stopped) == bytes(&reference), "{method:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_gradient_in_pieces_has_the_same_bits() {
+        let lanes = <f32 as Real>::LANES;
+        let mut whole = training(HarmoniumMethod::ContrastiveDivergence, 1);
+        let mut pieces = training(HarmoniumMethod::ContrastiveDivergence, 1);
+        for (training, piece) in [(&mut whole, usize::MAX), (&mut pieces, lanes)] {
+            let HarmoniumTraining { plan, data, batches, chains, .. } = training;
+            let source = Source { options: &plan.options, data, batches, stopped: &|| false };
+            chains[0].gradient_of(source, data, piece);
+        }
+        let gradient = |training: &HarmoniumTraining<f32, _>| training.chains[0].gradient_bits();
+        assert!(whole.data.len() > 2 * lanes);
+        assert!(gradient(&whole) == gradient(&pieces));
+        assert!(whole.chains[0].model.buffer() == pieces.chains[0].model.buffer());
     }
 }

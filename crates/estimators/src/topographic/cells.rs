@@ -30,6 +30,7 @@ pub struct CellFrame {
 
 impl CellFrame {
     /// Row and column of a latent point, in cells.
+    #[must_use]
     pub fn place(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         let along = |x: f64, half: f64, n: usize| {
             let n = n as f64;
@@ -48,6 +49,7 @@ impl CellFrame {
     }
 
     /// The cell of a latent point, row-major.
+    #[must_use]
     pub fn cell(&self, place: [f64; 2]) -> usize {
         let [row, column] = self.place(place);
         let last = |x: f64, n: usize| (x as usize).min(n.saturating_sub(1));
@@ -55,6 +57,7 @@ impl CellFrame {
     }
 
     /// The latent point at the centre of a cell.
+    #[must_use]
     pub fn centre(&self, cell: usize) -> [f64; 2] {
         let along = |i: usize, half: f64, n: usize| {
             if self.torus {
@@ -71,6 +74,7 @@ impl CellFrame {
     }
 
     /// Number of cells.
+    #[must_use]
     pub fn cells(&self) -> usize {
         self.rows.saturating_mul(self.columns)
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{FittedTopographic, LatentSpace};
 use crate::{
     EstimatorError, ModelFileError, ModelInfo, Stored,
-    model_file::{json_of, kind_of},
+    model_file::{TableReader, check_range, json_of},
 };
 
 impl<T: Stored> FittedTopographic<T> {
@@ -38,47 +38,65 @@ impl<T: Stored> FittedTopographic<T> {
     ///
     /// # Errors
     /// [`EstimatorError::Model`] for a file of another kind or scalar, or whose tables do not match.
-    pub fn from_file(mut file: ModelFile) -> Result<Self, EstimatorError> {
-        let (expected, found) = (Self::KIND, kind_of(&file)?);
-        if found != expected {
-            return Err(ModelFileError::Kind { expected, found: found.to_owned() }.into());
-        }
-        let info = ModelInfo::read(&file)?;
-        let own = json_of(&file, "map")?;
+    pub fn from_file(file: ModelFile) -> Result<Self, EstimatorError> {
+        let mut reader = TableReader::new(file, Self::KIND)?;
+        let own = json_of(reader.file(), "map")?;
         let text = |expected| ModelFileError::Text { name: "map", expected };
         let emission_model = own.get("law").and_then(Value::as_str).and_then(EmissionModel::from_name);
         let emission_model = emission_model.ok_or(text("names no emission model"))?;
-        let general = own.get("general").and_then(Value::as_bool).unwrap_or(false);
-        let mut take = |name: &'static str| {
-            let place = file.tables.iter().position(|table| table.name == name);
-            let table = place.map(|place| T::from_data(file.tables.swap_remove(place).data));
-            let expected = "its tables are all F32 or all F64, as they are wanted";
-            table.ok_or(ModelFileError::NoTable { name })?.ok_or(ModelFileError::Table { expected })
-        };
-        let (points, basis) = (take("points")?, take("basis")?);
-        let (count, centres) = (points.len() / 2, take("centres")?);
-        let columns = basis.len().checked_div(count).unwrap_or(0);
+        let general = own.get("general").and_then(Value::as_bool);
+        let general = general.ok_or(text("does not say whether it is `general`"))?;
+        let [columns, count] = reader.matrix("basis")?;
+        let [_, functions] = reader.matrix("centres")?;
+        let points = reader.take::<T>("points", &[2, count])?;
+        let centres = reader.take::<T>("centres", &[2, functions])?;
+        let basis = reader.take::<T>("basis", &[columns, count])?;
+        for (name, elements) in [("points", &points), ("centres", &centres), ("basis", &basis)] {
+            check_range(name, elements, -COORDINATES..=COORDINATES)?;
+        }
         let latent = LatentSpace::from_json(&own, points, centres).ok_or(text("is no latent space"))?;
         let refused = |error: GtmError| ModelFileError::Numbers { problem: error.to_string() };
         if latent.functions().map_err(refused)?.columns() != columns {
             let expected = "its tables `centres` and `basis` do not go together";
             return Err(ModelFileError::Table { expected }.into());
         }
+        let info = ModelInfo::read(reader.file())?;
         let shape = Shape::new(emission_model, count, 2, columns, info.vocabulary.len())
             .map_err(refused)?
             .on(latent.space());
         let shape = if general { shape.general() } else { shape };
         let mut map = Gtm::allocate(shape, latent.points(), &basis, Priors::default()).map_err(refused)?;
-        for name in ["weight_precision", "inflation_prior", "mixing", "precision", "weights", "inflation"] {
-            if map.table(name).is_some_and(|table| !table.is_empty()) {
-                map.set(name, &take(name)?).map_err(refused)?;
+        let layout: Vec<_> = map.tables().map(|(table, _)| table).collect();
+        for table in layout.iter().filter(|table| table.rows * table.columns > 0) {
+            let name = table.name;
+            if ["points", "basis"].contains(&name) {
+                continue; // taken before
+            }
+            let elements = reader.take::<T>(name, &[table.rows, table.columns])?;
+            let named = |error: GtmError| refused_table(name, &error);
+            match name {
+                // Without covariates of documents.
+                "profiles" => check_range(name, &elements, 1.0..=1.0)?,
+                "reference" => {
+                    let [reference] = elements[..] else {
+                        return Err(named(GtmError::Setting { name }).into());
+                    };
+                    if reference != T::zero() {
+                        check_range(name, &elements, LEAST_TOKENS..=MOST_TOKENS)?;
+                        map.set_reference(reference).map_err(named)?;
+                    }
+                }
+                _ => map.set(name, &elements).map_err(named)?,
             }
         }
-        let reference = take("reference")?.first().copied().unwrap_or_default();
-        if reference > T::zero() {
-            map.set_reference(reference).map_err(refused)?;
-        }
-        Self::new(info, latent, map)
+        reader.finish(&["map"])?;
+        let fitted = Self::new(info, latent, map)?;
+        // Now, so that no document is blamed for weights whose rates are not finite.
+        fitted.emissions().map_err(|error| match error {
+            EstimatorError::Gtm(error) => refused_table("weights", &error).into(),
+            error => error,
+        })?;
+        Ok(fitted)
     }
 
     /// Writes it to a file, as a whole or not at all.
@@ -98,4 +116,14 @@ impl<T: Stored> FittedTopographic<T> {
     pub fn load(path: impl AsRef<std::path::Path>) -> Result<Self, EstimatorError> {
         Self::from_file(countgrid_io::load(path)?)
     }
+}
+
+/// The largest coordinate, and value of a basis function; those of ours are far below.
+const COORDINATES: f64 = 1e6;
+/// The least and the largest mean length of documents, so that no exposure overflows.
+const LEAST_TOKENS: f64 = 1e-9;
+const MOST_TOKENS: f64 = 1e15;
+
+fn refused_table(name: &str, error: &GtmError) -> ModelFileError {
+    ModelFileError::Numbers { problem: format!("its table `{name}`: {error}") }
 }

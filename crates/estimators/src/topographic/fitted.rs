@@ -2,6 +2,7 @@ use std::sync::OnceLock;
 
 use countgrid_corpus::{Blocks, Corpus, CorpusOptions, Storable};
 use countgrid_counts::Bags;
+use countgrid_em::TablesExt;
 use countgrid_gtm::{Emissions, GtmError, Shape};
 use countgrid_math::{AlignedVec, Real};
 use serde_json::{Value, json};
@@ -10,7 +11,10 @@ use super::{
     CellFrame, LabelSeparation, LatentSpace, TopographicParameters,
     cells::{cells_of_points, feature_shares, relative_log_magnification},
 };
-use crate::{BagError, EstimatorError, FeatureRows, FitSummary, ModelInfo, Stored, blocks::zeros};
+use crate::{
+    BagError, EstimatorError, FeatureRows, FitSummary, ModelInfo, Stored, blocks::zeros,
+    model_file::check_range,
+};
 
 /// The log emissions, all that inference needs.
 type Inference<T> = Emissions<T, AlignedVec<T>>;
@@ -27,6 +31,8 @@ impl BagError for GtmError {
 /// A fitted map: positions of bags on it, words of its cells, and its file.
 ///
 /// The table of emissions that inference needs is computed when it is first used, unless a training has left it.
+///
+/// Example: [`TopographicTraining`](crate::TopographicTraining).
 #[derive(Debug)]
 pub struct FittedTopographic<T> {
     /// Title, vocabulary, and how it was fitted.
@@ -58,6 +64,7 @@ impl TopographicPlace {
         ["mean0", "mean1", "mode0", "mode1", "probability", "log_likelihood"];
 
     /// Whether the bag has a token of the features that the map has.
+    #[must_use]
     pub fn is_known(&self) -> bool {
         self.tokens > 0.0
     }
@@ -73,6 +80,7 @@ impl TopographicPlace {
     /// assert_eq!(place.fields()[..2], ["0.250000", "-0.500000"]);
     /// assert!(TopographicPlace { tokens: 0.0, ..place }.fields().iter().all(String::is_empty));
     /// ```
+    #[must_use]
     pub fn fields(&self) -> [String; 6] {
         let ([x, y], [mode_x, mode_y]) = (self.mean, self.mode);
         [x, y, mode_x, mode_y, self.probability, self.log_likelihood]
@@ -84,7 +92,8 @@ impl<T: Stored> FittedTopographic<T> {
     /// A map from its parts.
     ///
     /// # Errors
-    /// [`EstimatorError::Gtm`] if the map has other points than the latent space.
+    /// [`EstimatorError::Gtm`] if the map has other points than the latent space; [`EstimatorError::Model`] for weights and
+    /// inflation of magnitudes above 1e9, or a precision that is not from 1e-15 to 1e15.
     pub fn new(
         info: ModelInfo,
         latent: LatentSpace<T>,
@@ -98,6 +107,10 @@ impl<T: Stored> FittedTopographic<T> {
         if !same {
             return Err(GtmError::ShapeMismatch.into());
         }
+        for name in ["weights", "inflation"] {
+            check_range(name, map.table(name).unwrap_or_default(), -1e9..=1e9)?;
+        }
+        check_range("precision", map.table("precision").unwrap_or_default(), 1e-15..=1e15)?;
         Ok(Self { info, latent, map, emissions: OnceLock::new(), summary: None })
     }
 

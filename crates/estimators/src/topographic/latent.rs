@@ -91,41 +91,49 @@ impl<T: Stored> LatentSpace<T> {
     }
 
     /// How points are arranged.
+    #[must_use]
     pub fn kind(&self) -> LatentKind {
         self.kind
     }
 
     /// Points along each axis; for random points the cells of pictures along each axis.
+    #[must_use]
     pub fn sides(&self) -> [usize; 2] {
         self.sides
     }
 
     /// The kind of basis functions.
+    #[must_use]
     pub fn basis(&self) -> BasisKind {
         self.basis
     }
 
     /// Width of RBFs.
+    #[must_use]
     pub fn width(&self) -> f64 {
         self.width
     }
 
     /// Centres of the basis functions, `[axis][centre]`.
+    #[must_use]
     pub fn centres(&self) -> &[T] {
         &self.centres
     }
 
     /// The points, `[axis][point]`.
+    #[must_use]
     pub fn points(&self) -> &[T] {
         &self.points
     }
 
     /// How distances are measured.
+    #[must_use]
     pub fn space(&self) -> Space {
         if self.kind == LatentKind::Torus { Space::Torus } else { Space::Plane }
     }
 
     /// As text: `18x15 points on a regular grid`.
+    #[must_use]
     pub fn describe_points(&self) -> String {
         let [nx, ny] = self.sides;
         match self.kind {
@@ -136,6 +144,7 @@ impl<T: Stored> LatentSpace<T> {
     }
 
     /// As text: `25 RBFs of width 1.000`.
+    #[must_use]
     pub fn describe_basis(&self) -> String {
         let count = self.centres.len() / 2;
         match self.basis {
@@ -145,6 +154,7 @@ impl<T: Stored> LatentSpace<T> {
     }
 
     /// All but the tables, as model files have it: `latent`, `sides`, `basis`, `width`.
+    #[must_use]
     pub fn to_json(&self) -> Value {
         json!({
             "latent": self.kind.name(), "sides": self.sides, "basis": self.basis.name(), "width": self.width,
@@ -168,6 +178,7 @@ impl<T: Stored> LatentSpace<T> {
     }
 
     /// Rows and columns of cells over the space.
+    #[must_use]
     pub fn frame(&self) -> CellFrame {
         let [nx, ny] = self.sides;
         let half = match self.kind {

@@ -6,6 +6,8 @@ use countgrid_gtm::{EmissionModel, Inflation};
 use crate::EstimatorError;
 
 /// How the latent points of a map are arranged.
+///
+/// Example: [`TopographicOptions`](crate::TopographicOptions).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum LatentKind {
@@ -23,6 +25,7 @@ impl LatentKind {
     pub const ALL: [Self; 3] = [Self::Grid, Self::Random, Self::Torus];
 
     /// What model files and options call it: `grid`, `random`, `torus`.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Grid => "grid",
@@ -32,12 +35,15 @@ impl LatentKind {
     }
 
     /// The kind of that name.
+    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
 /// The kind of basis functions of a map.
+///
+/// Example: [`TopographicOptions`](crate::TopographicOptions).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum BasisKind {
@@ -53,6 +59,7 @@ impl BasisKind {
     pub const ALL: [Self; 2] = [Self::Rbf, Self::Sinh];
 
     /// What model files and options call it: `rbf`, `sinh`.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rbf => "rbf",
@@ -61,12 +68,15 @@ impl BasisKind {
     }
 
     /// The kind of that name.
+    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
 /// The exposure of documents, which the rates of a map are proportional to.
+///
+/// Example: [`TopographicOptions`](crate::TopographicOptions).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Exposure {
@@ -82,6 +92,7 @@ impl Exposure {
     pub const ALL: [Self; 2] = [Self::None, Self::Length];
 
     /// What model files and options call it: `none`, `length`.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -90,12 +101,15 @@ impl Exposure {
     }
 
     /// The exposure of that name.
+    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|exposure| exposure.name() == name)
     }
 }
 
 /// Why options of a map were refused. Sizes and widths are refused by the map itself ([`countgrid_gtm::GtmError`]).
+///
+/// Example: [`TopographicOptions`](crate::TopographicOptions).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

@@ -1,5 +1,5 @@
 use countgrid_counts::{Bags, CsrBuf};
-use countgrid_em::{BlockStatistics, EmOptions, Fit, Learn, TablesExt};
+use countgrid_em::{BlockStatistics, EmOptions, Fit, Learn, Stop, TablesExt};
 use countgrid_gtm::{Gtm, GtmError, Learner, Options, Priors, Shape, Statistics};
 use countgrid_math::AlignedVec;
 use rand_chacha::ChaCha8Rng;
@@ -20,6 +20,8 @@ type Sums<T> = BlockStatistics<Statistics<T, AlignedVec<T>, AlignedVec<f64>>>;
 const CHUNK: usize = 64;
 
 /// A map that is being fitted to bags, [`countgrid_em::BLOCK_BAGS`] of them in each leaf of the tree in which statistics are added up.
+///
+/// Example: [`TopographicTraining`](crate::TopographicTraining).
 #[derive(Debug)]
 pub struct TopographicLearner<T>(Learner<T, AlignedVec<T>, AlignedVec<f64>>);
 
@@ -75,11 +77,13 @@ impl TopographicOptions {
 
 impl<T: Stored> TopographicPlan<T> {
     /// The options.
+    #[must_use]
     pub fn options(&self) -> &TopographicOptions {
         &self.options
     }
 
     /// The latent space.
+    #[must_use]
     pub fn latent(&self) -> &LatentSpace<T> {
         &self.latent
     }
@@ -191,6 +195,10 @@ impl<T: Stored> Estimator for TopographicPlan<T> {
         learner.0.map()
     }
 
+    fn set_stop(&self, statistics: &mut Sums<T>, stop: &Stop) {
+        statistics.set_stop(stop);
+    }
+
     fn finish(
         &self,
         learner: TopographicLearner<T>,
@@ -201,7 +209,7 @@ impl<T: Stored> Estimator for TopographicPlan<T> {
             "documents": self.totals.bags, "tokens": self.totals.tokens,
             "exposure": self.options.exposure.name(), "iterations": summary.iterations,
             "end": summary.end_reason(), "tolerance": self.options.tolerance,
-            "log_likelihood_per_document": -summary.free_energy / self.totals.bags as f64,
+            "log_likelihood_per_document": summary.free_energy.map(|free_energy| -free_energy / self.totals.bags as f64),
             "bound_per_token": summary.bound_per_token, "seed": self.options.seed,
             // Until labels are compared.
             "neighbours": null, "accuracy": null, "silhouette": null,

@@ -30,6 +30,8 @@ pub enum Separation {
 }
 
 /// How well labels are separated.
+///
+/// Example: [`Separation`](crate::Separation).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LabelSeparation {
     /// Documents with a position and a label.
@@ -112,6 +114,7 @@ impl Separation {
     }
 
     /// What was found, if anything.
+    #[must_use]
     pub fn found(&self) -> Option<&LabelSeparation> {
         if let Self::Found(found) = self { Some(found) } else { None }
     }

@@ -8,6 +8,8 @@ use crate::{GridError, PosteriorThreshold, estep::Tempering};
 
 /// How far the posterior and the log evidence of one bag can be from those that exact arithmetic finds with the table
 /// that was packed.
+///
+/// Example: [`QuantisedHistograms`](crate::QuantisedHistograms).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ErrorBound {

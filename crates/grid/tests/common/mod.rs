@@ -1,10 +1,8 @@
 //! Random problems and naive references, those of `countgrid_grid::testing`, in every dimension.
-#![allow(unused_imports, unreachable_pub, reason = "every test file includes this module and uses a part")]
 
-pub use countgrid_grid::testing::*;
+pub(crate) use countgrid_grid::testing::*;
 
 /// Runs a property for D = 1, 2, 3 and 5, on tori of up to 40 cells.
-#[macro_export]
 macro_rules! in_every_dimension {
     ($($property:ident),* $(,)?) => {
         $(mod $property {

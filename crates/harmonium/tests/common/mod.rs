@@ -1,6 +1,7 @@
 //! Small models drawn from seeds, and yardsticks.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) use countgrid_harmonium::testing::{self, kinds};
 use countgrid_harmonium::{Draws, Gradient, Harmonium, HarmoniumError, Noise, Shape};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
@@ -14,35 +15,13 @@ pub(crate) fn normal(draws: &mut Draws<ChaCha8Rng>) -> f64 {
     draws.normal()
 }
 
-/// A model with normal biases and couplings of these spreads, and binomial sizes 1 to `size` in turn.
+/// [`testing::model`] of a seed.
 pub(crate) fn random(shape: Shape, biases: f64, couplings: f64, size: u32, seed: u64) -> Model {
-    let mut draws = draws(seed);
-    let mut buffer: Vec<f64> = (0..shape.model_len()).map(|_| couplings * normal(&mut draws)).collect();
-    let (words, topics) = (shape.word_count(), shape.topics());
-    let (alpha, rest) = buffer.split_at_mut(words);
-    alpha.iter_mut().for_each(|a| *a = biases * normal(&mut draws));
-    let rest = &mut rest[words * topics..];
-    let (sizes, rest) = rest.split_at_mut(if is_rate(&shape) { topics } else { words });
-    sizes.iter_mut().enumerate().for_each(|(i, n)| *n = 1.0 + (i as u32 % size) as f64);
-    let features = shape.features();
-    let (beta, rest) = rest.split_at_mut(if is_rate(&shape) { topics } else { features });
-    beta.iter_mut().for_each(|b| *b = biases * normal(&mut draws));
-    let (variances, u) = rest.split_at_mut(features);
-    variances.iter_mut().enumerate().for_each(|(c, s)| *s = 0.5 + 0.5 * c as f64);
-    // The largest eigenvalue of Uᵀ diag(s) U is at most the sum of its squares: well within one that exists.
-    let size = variances.iter().fold(0.0, |most, &s| s.max(most)) * u.iter().map(|u| u * u).sum::<f64>();
-    u.iter_mut().for_each(|u| *u *= (0.8 / size.max(0.8)).sqrt());
-    Harmonium::new(shape, buffer, &mut vec![0.0; shape.precision_len()]).expect("a model")
+    testing::model(shape, biases, couplings, size, &mut draws(seed))
 }
 
 pub(crate) fn is_rate(shape: &Shape) -> bool {
     shape.wings() == countgrid_harmonium::Wings::RateAdapting
-}
-
-/// One of each kind, small enough to enumerate.
-pub(crate) fn kinds(words: usize, topics: usize) -> [Shape; 3] {
-    [Shape::words(words, topics), Shape::dual_wing(words, 2, topics), Shape::rate_adapting(words, topics)]
-        .map(|shape| shape.expect("some words and topics"))
 }
 
 pub(crate) fn log_partition(model: &Model) -> f64 {

@@ -11,6 +11,8 @@ const SIZE: (u32, u32) = (960, 600);
 const LARGEST: f64 = 1e30;
 
 /// A measured value.
+///
+/// Example: [`pictures`](crate::pictures).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Along the logarithmic axis, above 0.
@@ -22,6 +24,8 @@ pub struct Point {
 }
 
 /// Points that belong together, in their order.
+///
+/// Example: [`pictures`](crate::pictures).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     /// What the legend calls them.

@@ -1,6 +1,8 @@
 use std::{error, fmt};
 
 /// Why a picture was not drawn.
+///
+/// Example: [`ScatterPlot`](crate::pictures::ScatterPlot).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

@@ -1,4 +1,6 @@
 /// What a window sees beyond the ends of an axis, `a b c d` being the cells along it.
+///
+/// Example: [`BoxFilter::variances`](crate::BoxFilter::variances).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Border {
@@ -21,6 +23,8 @@ pub enum Border {
 }
 
 /// Where along an axis the window of a cell lies.
+///
+/// Example: [`BoxFilter::sums`](crate::BoxFilter::sums).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Anchor {
     /// The window begins at the cell, `i .. i + side`.

@@ -4,6 +4,8 @@ use core::num::Wrapping;
 
 /// A type that sums are formed in: the primitive numbers and [`Wrapping`] integers here, and any other type for which
 /// somebody implements it, such as one of fixed point.
+///
+/// Example: [`BoxFilter`](crate::BoxFilter).
 pub trait Accumulator: Copy {
     /// The sum of nothing.
     const ZERO: Self;
@@ -159,6 +161,8 @@ to_floats! {
 }
 
 /// A sum and a sum of squares: what variances are formed of. An [`Accumulator`] if `A` is one.
+///
+/// Example: [`BoxFilter::variances`](crate::BoxFilter::variances).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments<A> {
     /// `∑ x`

@@ -1,6 +1,8 @@
 use core::fmt;
 
 /// Why a box filter, or its input, was refused. Lengths are in elements.
+///
+/// Example: [`BoxFilter::variances`](crate::BoxFilter::variances).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]

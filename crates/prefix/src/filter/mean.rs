@@ -8,12 +8,16 @@ use super::element::Moments;
 ///
 /// Floats of the sums' own precision or above divide, with one rounding. Integers round to the nearest, halves up,
 /// exactly; a mean that the type does not hold becomes the nearest that it does.
+///
+/// Example: [the crate's](crate).
 pub trait Mean<A>: Sized {
     /// `out[i] = sums[i] / count`, no sum being above `largest` in magnitude. Of no cells 0, or NaN of floats.
     fn means(sums: &[A], count: u64, largest: u64, out: &mut [Self]);
 }
 
 /// A type that the variance of values is given in whose moments have type `A`.
+///
+/// Example: [`BoxFilter::variances`](crate::BoxFilter::variances).
 pub trait Variance<A>: Sized {
     /// `out[i] = ∑x² / count - (∑x / count)²`, and not below 0. Of no cells NaN.
     fn variances(moments: &[Moments<A>], count: u64, out: &mut [Self]);

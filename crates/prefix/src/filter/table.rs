@@ -91,6 +91,8 @@ macro_rules! view {
         ///
         /// The cells have `extents[d]` positions along axis `d`, of which the last one is fastest in a packed table,
         /// and each cell has so many channels, side by side. An extent may be 0: then there is nothing to do.
+        ///
+        /// Example: [`BoxFilter`](crate::BoxFilter).
         #[derive(Debug)]
         pub struct $name<'a, T, const D: usize> {
             pub(super) data: $($reference)* [T],

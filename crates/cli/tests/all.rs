@@ -1,0 +1,31 @@
+//! All tests of the crate in one program, so that what they instantiate is compiled once.
+
+mod common;
+
+mod bad_input;
+mod crossval;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod faults;
+mod firmware;
+mod guide;
+mod harmonium;
+#[cfg(unix)]
+mod interrupt;
+#[cfg(unix)]
+mod kills;
+mod limits;
+mod main_job;
+#[cfg(unix)]
+mod malformed;
+mod measures;
+mod models;
+mod overwriting;
+mod own_model;
+mod readme;
+mod real_data;
+#[cfg(unix)]
+mod resume;
+mod same_bytes;
+mod stream;
+mod terminal;
+mod topographic;

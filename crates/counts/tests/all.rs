@@ -1,0 +1,10 @@
+//! All tests of the crate in one program, so that what they instantiate is compiled once.
+
+mod count;
+mod event;
+#[cfg(feature = "fuzzing")]
+mod fuzzing;
+mod matrices;
+mod sequences;
+#[cfg(feature = "alloc")]
+mod views;

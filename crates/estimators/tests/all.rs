@@ -1,0 +1,11 @@
+//! All tests of the crate in one program, so that what they instantiate is compiled once.
+
+mod damaged_models;
+mod fuzzing;
+mod grid_training;
+mod harmonium_training;
+mod leaves;
+mod other_trainings;
+mod serialised;
+mod stopping;
+mod topographic_training;

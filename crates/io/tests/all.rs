@@ -1,0 +1,17 @@
+//! All tests of the crate in one program, so that what they instantiate is compiled once.
+
+mod common;
+
+mod atomic;
+mod bad_input;
+mod blocks;
+mod docword;
+mod folder;
+#[cfg(feature = "fuzzing")]
+mod fuzzing;
+mod model;
+mod python;
+mod real_data;
+mod sequences;
+mod table;
+mod visit;

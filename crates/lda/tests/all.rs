@@ -1,0 +1,5 @@
+//! All tests of the crate in one program, so that what they instantiate is compiled once.
+
+mod edges;
+mod identities;
+mod threads;

@@ -1,0 +1,95 @@
+"""Rust functions and types of the package, for its own modules: what is public is in `countgrid`."""
+
+from typing import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+class Data:
+    """Documents as bags of counts, in the precision of a model."""
+
+    @staticmethod
+    def from_csr(features: int, indptr: object, indices: object, counts: object, double: bool) -> Data:
+        """Bags from the three arrays of a matrix in compressed sparse rows."""
+    @staticmethod
+    def from_dense(counts: object, double: bool) -> Data:
+        """Bags from the rows of a matrix."""
+    @staticmethod
+    def from_texts(texts: list[str], model: Model) -> Data:
+        """Bags of texts, counted as the model's file says, with their titles."""
+    def set_vocabulary(self, name: str, words: list[str]) -> None:
+        """Gives the features their words and the whole a name."""
+    def set_labels(self, labels: list[str | None]) -> None:
+        """Gives each document a label, or none."""
+    def set_titles(self, titles: list[str]) -> None:
+        """Gives each document a title."""
+    def __len__(self) -> int: ...
+
+class Model:
+    """A fitted model of any kind; a pickle holds the bytes of its file."""
+
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Model:
+        """The model in the bytes of a file."""
+    def to_bytes(self) -> bytes:
+        """The bytes of its file."""
+    @staticmethod
+    def load(path: str) -> Model:
+        """Reads a model."""
+    def save(self, path: str) -> None:
+        """Writes its file, whole or not at all."""
+    @property
+    def kind(self) -> str:
+        """What the text `kind` of its file is."""
+    @property
+    def title(self) -> str:
+        """Its title."""
+    @property
+    def vocabulary(self) -> list[str]:
+        """The words, in the order of features."""
+    @property
+    def fit(self) -> str:
+        """How it was fitted, as JSON."""
+    @property
+    def double(self) -> bool:
+        """Whether its data are in double precision."""
+    @property
+    def layout(self) -> tuple[list[int], list[int]] | None:
+        """Cells of a grid along each axis, and of its window."""
+    @property
+    def components(self) -> int:
+        """Cells of a grid, topics, or points of a map."""
+    def table(self, name: str) -> NDArray[np.float64]:
+        """A table of its file, in the type that it has there."""
+    def features(self, data: Data, kind: str, jobs: int) -> NDArray[np.float64]:
+        """Features of every bag: (bags, columns)."""
+    def log_likelihoods(self, data: Data, jobs: int) -> NDArray[np.float64]:
+        """The log-likelihood of every bag in nats, or the bound on it: (bags,)."""
+    def described(self, data: Data, words: str, jobs: int) -> Model:
+        """The same model with the title, the words and, of a grid, the labels of data."""
+    def pages(self, data: Data, title: str, jobs: int) -> list[str]:
+        """The pages of a grid, one of each layer, as HTML."""
+    def top_words(self, component: int, count: int) -> list[tuple[str, float]]:
+        """The most probable words of a component, with their probabilities."""
+
+Arrays = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
+
+def fit(
+    kind: str,
+    options: str,
+    data: Data,
+    jobs: int,
+    start: Model | None = None,
+    progress: Callable[[int, int, int, float | None, float], None] | None = None,
+) -> Model:
+    """Fits a model of a kind by options in JSON; `progress` is called with restart, stage, iteration, bound per token and the
+    share of the work that is done."""
+
+def defaults(kind: str) -> str:
+    """The options of a kind as they are unless others are given, as JSON."""
+
+def select_words(texts: list[str], options: str) -> tuple[Arrays, list[str]]:
+    """Selects the vocabulary of texts: their counts in compressed sparse rows, and the words."""
+
+def count_words(texts: list[str], vocabulary: list[str], options: str) -> Arrays:
+    """Counts the words of a vocabulary in texts."""

@@ -1,0 +1,114 @@
+"""Texts to counts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Iterable
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from . import _core
+from ._data import plain
+
+
+class TextVectorizer(TransformerMixin, BaseEstimator):
+    """Texts to counts of words: the same words that the program `countgrid` counts.
+
+    Parameters
+    ----------
+    stop_words : 'english', None or list of str
+        Words that are left out.
+    stem : bool
+        Whether all words of one English stem are one word.
+    ngrams : int or None
+        Texts are sequences, and words are runs of so many letters.
+    min_count : int or None
+        In how many documents at least a word must be; by default 1 to 5, the more documents the more, and 1 with `ngrams`.
+    max_share : float or None
+        In which share of the documents at most, in (0, 1]; by default 0.5, and 1 with `ngrams`.
+    max_words : int
+        How many words at most: those that distinguish most pairs of documents.
+
+    Attributes
+    ----------
+    vocabulary_ : dict of str to int
+        The column of each word.
+
+    Examples
+    --------
+    >>> from countgrid import TextVectorizer
+    >>> vectorizer = TextVectorizer().fit(["Ants follow trails.", "Trails of red ants", "Red sky, red dust"])
+    >>> vectorizer.get_feature_names_out().tolist()
+    ['ants', 'dust', 'follow', 'red', 'sky', 'trails']
+    >>> vectorizer.transform(["A red, red bee"]).toarray().tolist()
+    [[0.0, 0.0, 0.0, 2.0, 0.0, 0.0]]
+    """
+
+    def __init__(
+        self,
+        *,
+        stop_words: Any = "english",
+        stem: bool = False,
+        ngrams: int | None = None,
+        min_count: int | None = None,
+        max_share: float | None = None,
+        max_words: int = 3000,
+    ) -> None:
+        self.stop_words = stop_words
+        self.stem = stem
+        self.ngrams = ngrams
+        self.min_count = min_count
+        self.max_share = max_share
+        self.max_words = max_words
+
+    def fit(self, raw_documents: Iterable[str], y: Any = None) -> TextVectorizer:
+        """Selects the vocabulary."""
+        self.fit_transform(raw_documents)
+        return self
+
+    def fit_transform(self, raw_documents: Iterable[str], y: Any = None) -> sp.csr_matrix:
+        """Selects the vocabulary and counts its words: (documents, words)."""
+        arrays, words = _core.select_words(_texts(raw_documents), self._words())
+        self.words_ = words
+        self.vocabulary_ = {word: place for place, word in enumerate(words)}
+        return self._matrix(arrays)
+
+    def transform(self, raw_documents: Iterable[str]) -> sp.csr_matrix:
+        """Counts the words of the vocabulary: (documents, words)."""
+        check_is_fitted(self, "words_")
+        return self._matrix(_core.count_words(_texts(raw_documents), self.words_, self._words()))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The words, in the order of columns."""
+        check_is_fitted(self, "words_")
+        return np.asarray(self.words_, dtype=object)
+
+    def _matrix(self, arrays: Any) -> sp.csr_matrix:
+        indptr, indices, data = arrays
+        return sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, len(self.words_)))
+
+    def _words(self) -> str:
+        stop_words = "none" if self.stop_words is None else self.stop_words
+        if not isinstance(stop_words, str):
+            stop_words = list(stop_words)
+        options = {name: getattr(self, name) for name in ("stem", "ngrams", "min_count", "max_share", "max_words")}
+        return json.dumps({"stop_words": stop_words, **options}, default=plain)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _texts(raw_documents: Any) -> list[str]:
+    if isinstance(raw_documents, (str, bytes)):
+        raise ValueError("Iterable over raw text documents expected, string object received.")
+    texts = list(raw_documents)
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(f"document {place} is of type {type(text).__name__}, and should be a str")
+    return texts

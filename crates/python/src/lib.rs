@@ -1,0 +1,32 @@
+//! The part of the Python package `countgrid` that is Rust: arrays to bags, fits, inference, files and pages. It computes nothing
+//! itself; `python/countgrid` calls it and speaks scikit-learn's language.
+
+mod data;
+mod errors;
+mod fit;
+mod model;
+mod text;
+
+use pyo3::prelude::*;
+
+/// Rust functions and types of the package `countgrid`, for its own modules.
+#[pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use crate::{
+        data::Data,
+        fit::{defaults, fit},
+        model::Model,
+        text::{count_words, select_words},
+    };
+}
+
+/// Runs work on a pool of so many threads, without the interpreter.
+fn on_pool<R: Send>(py: Python<'_>, jobs: usize, work: impl FnOnce() -> R + Send) -> PyResult<R> {
+    py.detach(|| {
+        // A pool for each call: threads of one that is kept do not survive a fork.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).build();
+        pool.map(|pool| pool.install(work))
+    })
+    .map_err(errors::runtime)
+}

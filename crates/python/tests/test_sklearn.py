@@ -1,0 +1,26 @@
+"""scikit-learn's own checks of estimators."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import countgrid
+
+# Small models, as the checks fit each a hundred times.
+ESTIMATORS = [
+    countgrid.CountingGrid(extents=(4, 4), window=2, max_iter=10),
+    countgrid.CountingGrid(extents=(4,), window=2, max_iter=10, precision="f64"),
+    countgrid.LatentDirichlet(3, max_iter=10),
+    countgrid.MultinomialMixture(3, max_iter=10),
+    countgrid.TopographicMap((3, 3), basis_functions=(2, 2), max_iter=5),
+    countgrid.FreeEnergyScores(countgrid.MultinomialMixture(3, max_iter=10, random_state=1)),
+    countgrid.FreeEnergyScores(),
+    countgrid.FisherScores(countgrid.MultinomialMixture(3, max_iter=10, random_state=1)),
+    countgrid.FisherScores(countgrid.LatentDirichlet(3, max_iter=10, random_state=1)),
+    countgrid.CountingGridClassifier(countgrid.CountingGrid(extents=(4,), window=1, max_iter=10, random_state=1)),
+    countgrid.CountingGridClassifier(),
+    countgrid.TextVectorizer(),
+]
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn(estimator, check):
+    check(estimator)
