@@ -248,31 +248,37 @@ impl<C: Storable> Blocks<C> {
     }
 
     /// Number of features.
+    #[must_use]
     pub fn features(&self) -> usize {
         self.features
     }
 
     /// Number of bags.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.bags
     }
 
     /// Whether there is no bag at all.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bags == 0
     }
 
     /// Number of counts that are not zero.
+    #[must_use]
     pub fn entries(&self) -> u64 {
         self.entries
     }
 
     /// The bags of each block, ascending, without gaps.
+    #[must_use]
     pub fn blocks(&self) -> &[Range<usize>] {
         &self.blocks
     }
 
     /// Bytes of the temporary file, if there is one.
+    #[must_use]
     pub fn file_bytes(&self) -> Option<u64> {
         match &self.backing {
             Backing::Memory(_) => None,

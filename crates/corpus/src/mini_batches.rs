@@ -48,6 +48,7 @@ pub struct MiniBatches<'a, C> {
 
 impl<'a, C: Storable> MiniBatches<'a, C> {
     /// A pass in mini-batches of `size` bags, as nearly as can be, in an order that follows from `seed`.
+    #[must_use]
     pub fn new(bags: &'a Blocks<C>, size: usize, seed: u64) -> Self {
         Self { bags, cursor: MiniBatchCursor::new(bags, size, seed) }
     }
@@ -79,6 +80,7 @@ pub struct MiniBatchCursor<C> {
 
 impl<C: Storable> MiniBatchCursor<C> {
     /// Before the first mini-batch of [`MiniBatches::new`].
+    #[must_use]
     pub fn new(bags: &Blocks<C>, size: usize, seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut blocks: Vec<usize> = (0..bags.blocks().len()).collect();
