@@ -157,13 +157,13 @@ impl<'a, T: Real> Centred<'a, T> {
         // What is left of a constant is the rounding of its mean.
         let constant = most <= n * f64::EPSILON * mean.abs();
         // Of numbers that are nearly zero the reciprocal is none.
-        let scale = if constant { 0.0 } else { (0.5 / most).min(f64::MAX) };
+        let scale = if constant { 0.0 } else { most.recip().min(f64::MAX) };
         Self { values, mean, scale, scalar: PhantomData }
     }
 
     fn at(&self, index: usize) -> f64 {
-        // Half of what is apart is in range, and the whole once it is scaled.
-        let apart = |x: T| (Real::to_f64(x) / 2.0 - self.mean / 2.0) * self.scale * 2.0;
+        // Half of what is apart is in range where the whole need not be.
+        let apart = |x: T| (Real::to_f64(x) / 2.0 - self.mean / 2.0) * self.scale;
         self.values.get(index).map_or(0.0, |&x| apart(x))
     }
 

@@ -43,7 +43,7 @@ pub fn vote(labels: impl Iterator<Item = usize> + Clone, votes: &mut [usize]) ->
             *votes += 1;
         }
     }
-    let most = votes.iter().copied().max().filter(|&most| most > 0)?;
+    let most = votes.iter().copied().max()?; // without a vote no label has an entry at all
     labels.into_iter().find(|&label| votes.get(label) == Some(&most))
 }
 

@@ -134,3 +134,38 @@ fn bad_input_is_refused() {
     assert_eq!(machine.predict(&[1.0, f64::NAN], &mut [0; 2]), Err(entry));
     assert_eq!(Machine::len(usize::MAX, 2), None);
 }
+
+#[test]
+fn a_machine_without_the_steps_it_needs_says_so() {
+    // Two pairs of the three meet their conditions in one step an item, the first does not.
+    let rows: Vec<f64> = (0..12).map(|i| f64::from(i) * 0.3 + f64::from(i % 2)).collect();
+    let labels: Vec<usize> = (0..12).map(|i| if i < 8 { i % 2 } else { 2 }).collect();
+    let gram: Vec<f64> =
+        rows.iter().flat_map(|a| rows.iter().map(move |b| gaussian(0.01, &[*a], &[*b]))).collect();
+    let with = |steps| train(&gram, &labels, 3, &SvmOptions { penalty: 1e6, tolerance: 1e-9, steps });
+    assert!(!with(1).unwrap().converged());
+    assert!(with(10_000).unwrap().converged());
+    assert_eq!(Machine::len(3, 12), Some(39));
+}
+
+proptest! {
+    /// Of equal votes the first class; a decision value of zero is for the second of the pair.
+    #[test]
+    fn predictions_are_votes_of_the_machines(
+        gram in prop::collection::vec(-2i32..3, 36),
+        similarities in prop::collection::vec(-2i32..3, 6),
+    ) {
+        let gram: Vec<f64> = gram.into_iter().map(f64::from).collect();
+        let similarities: Vec<f64> = similarities.into_iter().map(f64::from).collect();
+        let options = SvmOptions { steps: 3, ..SvmOptions::default() };
+        let machine = train(&gram, &[0, 1, 2, 0, 1, 2], 3, &options).unwrap();
+        let mut votes = [0; 3];
+        for ((first, second), coefficients, bias) in machine.machines() {
+            let value: f64 = coefficients.iter().zip(&similarities).map(|(c, s)| c * s).sum();
+            prop_assume!((value + bias).abs() > 1e-9 || (value == 0.0 && bias == 0.0)); // sums of another order
+            votes[if value + bias > 0.0 { first } else { second }] += 1;
+        }
+        let most = votes.iter().max().unwrap();
+        prop_assert_eq!(machine.predict(&similarities, &mut [0; 3]).ok(), votes.iter().position(|v| v == most));
+    }
+}

@@ -240,10 +240,10 @@ fn the_lowest_free_energy_wins() {
 fn accuracies_have_their_standard_errors() {
     let mut confusion = Confusion::new(3, [7; 9]).unwrap();
     assert_eq!((confusion.accuracy(), confusion.standard_error()), (None, None));
-    for (truth, found) in [(0, 0), (0, 1), (1, 1), (2, 2)] {
+    for (truth, found) in [(0, 0), (0, 2), (1, 1), (2, 2)] {
         confusion.add(truth, found).unwrap();
     }
-    assert_eq!(confusion.counts(), [1, 1, 0, 0, 1, 0, 0, 0, 1]);
+    assert_eq!(confusion.counts(), [1, 0, 1, 0, 1, 0, 0, 0, 1]);
     assert_eq!(confusion.accuracy(), Some(0.75));
     assert_eq!(confusion.standard_error(), Some((0.75f64 * 0.25 / 4.0).sqrt()));
     assert_eq!(confusion.add(0, 3), Err(ClassifyError::NoSuchClass { class: 3, classes: 3 }));
@@ -251,7 +251,83 @@ fn accuracies_have_their_standard_errors() {
 
     let mut summary = Summary::default();
     assert_eq!((summary.mean(), summary.standard_error()), (None, None));
-    [2.0, 4.0, 4.0, 6.0].into_iter().for_each(|x| summary.add(x));
+    summary.add(4.0);
+    assert_eq!((summary.mean(), summary.standard_error()), (Some(4.0), None));
+    [2.0, 4.0, 6.0].into_iter().for_each(|x| summary.add(x));
     assert_eq!(summary.mean(), Some(4.0));
     assert_eq!(summary.standard_error(), Some((8.0f64 / 12.0).sqrt()));
+}
+
+proptest! {
+    /// H² = 1 - Σ √(p q) of distributions; both sides round once or twice an element, and so do the sums to 1.
+    #[test]
+    fn the_hellinger_distance_is_that_of_the_affinity(p in distribution(), q in distribution()) {
+        let n = p.len().min(q.len());
+        let normalised = |x: &[f64]| -> Vec<f64> { x[..n].iter().map(|y| y / x[..n].iter().sum::<f64>()).collect() };
+        let (p, q) = (normalised(&p), normalised(&q));
+        if p.iter().chain(&q).all(|x| x.is_finite()) {
+            let affinity: f64 = p.iter().zip(&q).map(|(p, q)| (p * q).sqrt()).sum();
+            let found = hellinger(&p, &q).unwrap();
+            prop_assert!((found * found - (1.0 - affinity)).abs() <= 8.0 * (n + 1) as f64 * f64::EPSILON);
+        }
+    }
+}
+
+#[test]
+fn silhouettes_of_bad_input_are_refused() {
+    let silhouette = |points: &[f64], labels: &[usize], classes: usize| {
+        silhouette(points, 1, labels, &mut vec![0.0; classes], &mut vec![0; classes]).err()
+    };
+    let length = ClassifyError::Length { table: "points", expected: 2, found: 3 };
+    assert_eq!(silhouette(&[1.0, 2.0, 3.0], &[0, 1], 2), Some(length));
+    assert_eq!(silhouette(&[1.0], &[0], 2), Some(ClassifyError::TooFew { what: "items", found: 1 }));
+    assert_eq!(
+        silhouette(&[1.0, 2.0], &[0, 2], 2),
+        Some(ClassifyError::NoSuchClass { class: 2, classes: 2 })
+    );
+    assert_eq!(
+        silhouette(&[1.0, 2.0], &[1, 1], 2),
+        Some(ClassifyError::TooFew { what: "classes", found: 1 })
+    );
+    let entry = ClassifyError::Entry { table: "points", index: 1 };
+    assert_eq!(silhouette(&[1.0, f64::NAN], &[0, 1], 2), Some(entry));
+}
+
+#[test]
+fn summaries_that_no_figures_have_are_not_read() {
+    let read = |text: &str| serde_json::from_str::<Summary>(text).map_err(|error| error.to_string());
+    for figures in [&[][..], &[4.0], &[2.0, 4.0, 7.5]] {
+        let mut summary = Summary::default();
+        figures.iter().for_each(|&x| summary.add(x));
+        assert_eq!(read(&serde_json::to_string(&summary).unwrap()), Ok(summary));
+    }
+    for (text, reason) in [
+        (r#"{"count": -1.0, "mean": 0.0, "squares": 0.0}"#, "the number of figures"),
+        (r#"{"count": 2.5, "mean": 0.0, "squares": 0.0}"#, "the number of figures"),
+        (r#"{"count": 2.0, "mean": 0.0, "squares": -1.0}"#, "a sum of squares"),
+    ] {
+        assert_eq!(
+            read(text).err().map(|found| found.contains(reason)),
+            Some(true),
+            "{text}: {:?}",
+            read(text)
+        );
+    }
+}
+
+#[test]
+fn messages_say_what_was_wrong_and_where() {
+    for (error, message) in [
+        (ClassifyError::Length { table: "votes", expected: 3, found: 2 }, "`votes` has 2 elements, needs 3"),
+        (ClassifyError::NoSuchClass { class: 4, classes: 3 }, "class 4 of 3 (they are numbered from 0)"),
+        (ClassifyError::TooFew { what: "classes", found: 1 }, "1 classes, needs at least two"),
+        (
+            ClassifyError::FewMembers { class: 2, members: 1, folds: 5 },
+            "class 2 has 1 members, needs one in each of 5 folds",
+        ),
+        (ClassifyError::Entry { table: "gram", index: 7 }, "`gram` is not finite at element 7"),
+        (ClassifyError::Option { what: "a penalty" }, "a penalty is a positive, finite number"),
+    ] {
+        assert_eq!(error.to_string(), message);
+    }
 }

@@ -1,7 +1,8 @@
 //! Similarities and standardisation against their definitions.
 
 use countgrid_scores::{
-    ScoreError, Similarity, Standardizer, cross, gaussian, gram, spread_rows, spread_scratch_len,
+    FeatureError, ScoreError, Similarity, Standardizer, cross, gaussian, gram, spread_rows,
+    spread_scratch_len,
 };
 use countgrid_torus::{Torus, Windows};
 use proptest::prelude::*;
@@ -166,4 +167,40 @@ fn bad_input_is_refused() {
         Standardizer::fit(&wide, [0.0; 4]).err(),
         Some(ScoreError::Entry { table: "rows", row: 0, column: 0 })
     );
+}
+
+#[test]
+fn messages_say_what_was_wrong_and_where() {
+    for (error, message) in [
+        (ScoreError::Length { table: "score", expected: 3, found: 2 }, "`score` has 2 elements, needs 3"),
+        (ScoreError::Rows { table: "a", columns: 3, found: 7 }, "`a` has 7 elements, needs whole rows of 3"),
+        (ScoreError::Empty { table: "a" }, "`a` has no rows or no columns, needs one of each at least"),
+        (
+            ScoreError::Entry { table: "features", row: 1, column: 2 },
+            "`features` has no usable number in row 1, column 2; needs a finite one",
+        ),
+        (ScoreError::Gamma, "the gamma of a Gaussian kernel is a positive number"),
+    ] {
+        assert_eq!(error.to_string(), message);
+    }
+    // The error of a model is shown itself, so its source is the source of what it holds.
+    let caused = FeatureError::ClassModel { class: 2, error: std::io::Error::other(ScoreError::Gamma) };
+    assert_eq!(caused.to_string(), format!("model of class 2: {}", ScoreError::Gamma));
+    let inner = FeatureError::Model(std::io::Error::other(Caused));
+    assert!(std::error::Error::source(&inner).is_some());
+}
+
+#[derive(Debug)]
+struct Caused;
+
+impl std::fmt::Display for Caused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("caused")
+    }
+}
+
+impl std::error::Error for Caused {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&ScoreError::Gamma)
+    }
 }

@@ -70,6 +70,15 @@ fn neighbours<const D: usize>(torus: &Torus<D>) {
             assert_eq!(left.next().is_some(), n > 0);
         }
         assert_eq!(left.next(), None);
+        // For each axis in turn, the one before and the one after.
+        let along = (0..D)
+            .flat_map(|axis| [-1, 1].map(|step| core::array::from_fn(|a| if a == axis { step } else { 0 })));
+        let mut in_order: Vec<usize> = along.map(|offset| torus.translate(cell, offset)).collect();
+        in_order.retain({
+            let mut seen = BTreeSet::from([cell]);
+            move |&other| seen.insert(other)
+        });
+        assert_eq!(found, in_order);
         let faces = (0..torus.cells()).filter(|&other| torus.distance_squared(cell, other) == 1);
         assert_eq!(found.iter().copied().collect::<BTreeSet<_>>(), faces.collect());
         assert_eq!(found.len(), found.iter().collect::<BTreeSet<_>>().len());
@@ -185,6 +194,14 @@ fn errors_say_what_where_and_what_was_expected() {
     ];
     for (error, text) in messages {
         assert_eq!(error.to_string(), text);
+    }
+    // What a compiler shows, which cannot format numbers.
+    for (error, text) in [
+        (ShapeError::EmptyAxis { axis: 1 }, "an axis has no cells"),
+        (ShapeError::WindowTooLarge { axis: 0, side: 5, extent: 4 }, "a window is longer than its axis"),
+        (ShapeError::Axes { most: 8, found: 0 }, "no axis, or more than there can be"),
+    ] {
+        assert_eq!(error.constant_reason(), text);
     }
 }
 
