@@ -48,6 +48,32 @@ proptest! {
         prop_assert!(csr.bag(rows.len()).is_none() && dense.row(rows.len()).is_none());
     }
 
+    /// A reference is the set itself, what is split off and what stays make it up, and its parts are its tables.
+    #[test]
+    fn a_set_is_its_parts(rows in rows(FEATURES, 0..6), at in 0..8_usize) {
+        let buf = CsrBuf::from_dense(FEATURES, &rows.concat()).unwrap();
+        let both = BagsWithColumns::new(buf.clone()).unwrap();
+        // Through a type parameter, or the method of the set itself is called.
+        fn shape<B: Bags>(bags: B) -> (usize, usize, bool) { (bags.features(), bags.len(), bags.is_empty()) }
+        fn column<B: Bags<Count = u8>>(bags: B, feature: usize) -> Option<(Vec<u32>, Vec<u8>)> {
+            bags.column(feature).map(|(bags, counts)| (bags.to_vec(), counts.to_vec()))
+        }
+        prop_assert_eq!(shape(&buf), (FEATURES, rows.len(), rows.is_empty()));
+        prop_assert_eq!(read(&&buf), read(&buf));
+        prop_assert_eq!(column(&both, 3), both.column(3).map(|(bags, counts)| (bags.to_vec(), counts.to_vec())));
+
+        let mut first = buf.clone();
+        let second = first.split_off(at);
+        let at = at.min(rows.len());
+        prop_assert_eq!((first.features(), second.features()), (FEATURES, FEATURES));
+        prop_assert_eq!(read(&first), read(&buf)[..at].to_vec());
+        prop_assert_eq!(read(&second), read(&buf)[at..].to_vec());
+        prop_assert_eq!((second.offsets().len(), second.offsets()[0]), (rows.len() - at + 1, 0));
+
+        let (offsets, indices, counts) = (buf.offsets().to_vec(), buf.indices().to_vec(), buf.counts().to_vec());
+        prop_assert_eq!(buf.into_parts(), (FEATURES, offsets, indices, counts));
+    }
+
     #[test]
     fn totals_are_sums_of_rows(rows in rows(FEATURES, 0..6)) {
         let buf = CsrBuf::from_dense(FEATURES, &rows.concat()).unwrap();

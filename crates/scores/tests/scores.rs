@@ -139,6 +139,7 @@ fn bad_input_is_refused() {
     for gamma in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert_eq!(gram(Similarity::Rbf { gamma }, 1, &[1.0, 2.0], &mut matrix), Err(ScoreError::Gamma));
     }
+    // A number that is none is seen in either argument.
     let entry = ScoreError::Entry { table: "x", row: 1, column: 0 };
     for bad in [f64::NAN, f64::NEG_INFINITY] {
         for similarity in [Similarity::Linear, Similarity::Intersection] {
