@@ -54,7 +54,7 @@ impl<'a, T: Real + Storable> Recount<'a, T> {
                 })?;
                 if self.options.keep_documents {
                     let tokens = self.tokenizer.tokens(&document.text).count();
-                    self.intake.documents.push(DocumentInfo::from_text(document, tokens as f64));
+                    self.intake.describe(document, tokens as f64, self.options);
                 }
             }
             Some(Item::Vocabulary(columns)) => {

@@ -21,6 +21,8 @@ pub struct DocumentInfo {
     pub title: String,
     /// How the text begins; of a bag without text its most frequent words.
     pub snippet: String,
+    /// The whole text, where [`CorpusOptions::keep_texts`](crate::CorpusOptions::keep_texts) has room for it; else empty.
+    pub text: String,
     /// Its tokens: of a text words of any kind but stop words, of a bag the sum of its counts.
     pub tokens: f64,
 }
@@ -36,19 +38,21 @@ impl DocumentInfo {
         [self.id.clone(), self.title.clone(), label.to_owned(), tokens, known_tokens]
     }
 
-    /// Of a text with so many tokens.
-    pub(crate) fn from_text(document: Document, tokens: f64) -> Self {
+    /// Of a text with so many tokens, which is kept whole if it is not longer than `room`.
+    pub(crate) fn from_text(document: Document, tokens: f64, room: usize) -> Self {
         let snippet = truncate_text(&document.text, SNIPPET);
-        Self { id: document.id, title: document.title, snippet, tokens }
+        let text = if document.text.len() <= room { document.text } else { String::new() };
+        Self { id: document.id, title: document.title, snippet, text, tokens }
     }
 
     /// Of a bag that was counted before, under its id if it has one, else under its number.
     pub(crate) fn from_bag(id: Option<String>, place: usize, snippet: String, tokens: f64) -> Self {
         match id {
-            Some(id) => Self { title: id.clone(), id, snippet, tokens },
+            Some(id) => Self { title: id.clone(), id, snippet, tokens, ..Self::default() },
             None => {
                 let number = place.saturating_add(1);
-                Self { id: number.to_string(), title: format!("document {number}"), snippet, tokens }
+                let title = format!("document {number}");
+                Self { id: number.to_string(), title, snippet, tokens, ..Self::default() }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use countgrid_io::Item;
+use countgrid_io::{Document, Item};
 
 use crate::{
     Column, CorpusError, CorpusOptions, DocumentInfo, LabelColumn,
@@ -16,6 +16,7 @@ pub(crate) struct Intake {
     pub(crate) documents: Vec<DocumentInfo>,
     pub(crate) ids: Vec<String>,                // of the bags of a table
     pub(crate) place: Option<(Arc<Path>, u64)>, // of the last of them, file and line
+    kept: usize,                                // bytes of texts
     labels: LabelsBuilder,
     columns: ColumnsBuilder,
 }
@@ -42,6 +43,14 @@ impl Intake {
             item => return Some(item),
         }
         None
+    }
+
+    /// Keeps a text with so many tokens, as far as the options have room for it.
+    pub(crate) fn describe(&mut self, document: Document, tokens: f64, options: &CorpusOptions) {
+        let room = options.keep_texts.saturating_sub(self.kept);
+        let info = DocumentInfo::from_text(document, tokens, room);
+        self.kept += info.text.len();
+        self.documents.push(info);
     }
 
     /// The labels of this many documents, some of which may have none.

@@ -123,6 +123,9 @@ pub struct CorpusOptions {
     pub sample: Option<Sample>,
     /// Whether ids, titles and snippets are kept (default: yes).
     pub keep_documents: bool,
+    /// Bytes of whole texts that are kept with the documents, at most, all together (default: 0). A text that no longer fits is
+    /// not kept, and shorter ones after it may be.
+    pub keep_texts: usize,
     /// Whether other columns of a table or of JSON lines are kept that hold numbers or dates (default: no).
     pub keep_columns: bool,
     /// Where bags go. With no memory for blocks at all ([`BlockLimits::streaming`]) there is no limit on how much is read
@@ -142,6 +145,7 @@ impl Default for CorpusOptions {
             scaling: Scaling::default(),
             sample: None,
             keep_documents: true,
+            keep_texts: 0,
             keep_columns: false,
             blocks: BlockLimits::default(),
             ignore: Vec::new(),

@@ -235,7 +235,7 @@ impl<T: Real + Storable> SequenceCorpus<T> {
             rows.push(bag, |symbol| u32::try_from(symbol).ok())?;
             if options.keep_documents {
                 let (title, tokens) = (id.clone(), sequence.len() as f64);
-                documents.push(DocumentInfo { id, title, snippet: String::new(), tokens });
+                documents.push(DocumentInfo { id, title, tokens, ..DocumentInfo::default() });
             }
         }
         let labels = LabelColumn::from_labels(labels);

@@ -55,7 +55,7 @@ impl<'o> Selector<'o> {
                 self.forms.push(bag.iter().map(|&(form, count)| (form as usize, count)))?;
                 if self.options.keep_documents {
                     let tokens = bag.iter().map(|&(_, count)| f64::from(count)).sum();
-                    self.intake.documents.push(DocumentInfo::from_text(document, tokens));
+                    self.intake.describe(document, tokens, self.options);
                 }
             }
             Some(Item::Vocabulary(vocabulary)) => {

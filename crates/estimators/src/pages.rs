@@ -48,6 +48,7 @@ impl<T: Stored> FittedGrid<T> {
                 title: info.title.clone(),
                 label: corpus.labels.by_document.get(bag).copied().flatten(),
                 snippet: info.snippet.clone(),
+                text: info.text.clone(),
                 ..Document::default()
             };
             map.push(document, DocumentPosterior { best: &best, layers: &mass });

@@ -103,7 +103,7 @@ fn demo() -> Result<Page, Box<dyn Error>> {
             label: Some(topic as u32),
             snippet: format!("Notes about {}.", chosen[3..].join(", ")),
             posterior: vec![(start(0.0), q as f32), (start(1.0), (1.0 - q) as f32)],
-            place: None,
+            ..Document::default()
         });
     }
     let mass = coverage(EXTENTS, WINDOW, &documents)?;

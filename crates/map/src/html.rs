@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
+use flate2::{Compression, write::GzEncoder};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -9,13 +10,15 @@ use crate::{Document, Page, Space, Word, WriteError};
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// In order of use; together they are one script.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 11] = [
     include_str!("page/torus.js"),
     include_str!("page/space.js"),
     include_str!("page/atlas.js"),
     include_str!("page/view.js"),
     include_str!("page/words.js"),
     include_str!("page/paint.js"),
+    include_str!("page/texts.js"),
+    include_str!("page/search.js"),
     include_str!("page/panel.js"),
     include_str!("page/input.js"),
     include_str!("page/selftest.js"),
@@ -97,6 +100,9 @@ struct Data<'a> {
     weights: Vec<f32>,
     titles: Vec<&'a str>,
     snippets: Vec<&'a str>,
+    /// Whole texts, [`CHUNK`] bytes of them at a time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    texts: Vec<String>,
     #[serde(rename = "documentLabels")]
     document_labels: Vec<i64>,
     /// Cell, thousandths, cell, thousandths, ...
@@ -131,6 +137,7 @@ fn data(page: &Page) -> Result<String, WriteError> {
         weights: weights(&page.words),
         titles: each().map(|Document { title, .. }| title.as_str()).collect(),
         snippets: each().map(|document| document.snippet.as_str()).collect(),
+        texts: texts(&page.documents)?,
         document_labels: each().map(|document| document.label.map_or(-1, i64::from)).collect(),
         posteriors: each()
             .map(|document| document.posterior.iter().filter_map(thousandths).flatten().collect())
@@ -140,6 +147,36 @@ fn data(page: &Page) -> Result<String, WriteError> {
     };
     let json = serde_json::to_string(&data).map_err(std::io::Error::from)?;
     Ok(escape_json(&json))
+}
+
+/// Bytes of texts that are compressed together, at least: a browser unpacks them one after the other and stays at hand.
+const CHUNK: usize = 1 << 18;
+
+/// The texts of the documents, each with U+0000 after it, by gzip and in base 64; none if no document has one. The same texts give
+/// the same bytes: no time and no name is in the header.
+fn texts(documents: &[Document]) -> std::io::Result<Vec<String>> {
+    if documents.iter().all(|document| document.text.is_empty()) {
+        return Ok(Vec::new());
+    }
+    let (mut chunks, mut chunk) = (Vec::new(), String::new());
+    let mut pack = |chunk: &mut String| {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+        packed.write_all(std::mem::take(chunk).as_bytes())?;
+        chunks.push(base64(&packed.finish()?));
+        std::io::Result::Ok(())
+    };
+    for document in documents {
+        // The character that ends a text is not in it.
+        document.text.chars().for_each(|c| chunk.push(if c == '\0' { '\u{fffd}' } else { c }));
+        chunk.push('\0');
+        if chunk.len() >= CHUNK {
+            pack(&mut chunk)?;
+        }
+    }
+    if !chunk.is_empty() {
+        pack(&mut chunk)?;
+    }
+    Ok(chunks)
 }
 
 /// Weights as shares of the largest, in four digits: the unit does not matter, the bytes do.
@@ -187,10 +224,13 @@ fn escape_text(text: &str) -> String {
 
 /// What a content security policy calls an inline script or style: `sha256-` and the hash in base 64.
 fn integrity(source: &str) -> String {
+    format!("sha256-{}", base64(&Sha256::digest(source.as_bytes())))
+}
+
+fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let hash = Sha256::digest(source.as_bytes());
-    let mut text = String::from("sha256-");
-    for bytes in hash.chunks(3) {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for bytes in bytes.chunks(3) {
         let bits =
             bytes.iter().fold(0u32, |bits, &byte| bits << 8 | u32::from(byte)) << (8 * (3 - bytes.len()));
         for digit in 0..4 {

@@ -48,7 +48,7 @@ pub use crate::{
         DocumentPosterior, GridFacts, GridMap, MAX_DOCUMENTS, MAX_LAYERS, Planes, evenly_spaced, group_digits,
     },
     html::write_html,
-    page::{Document, MAX_CELLS, Page, Space, Word, coverage, truncate_text},
+    page::{Document, MAX_CELLS, MAX_TEXT_BYTES, Page, Space, Word, coverage, truncate_text},
     point_map::PointMap,
     words::characteristic_words,
 };

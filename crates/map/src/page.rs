@@ -3,6 +3,10 @@ use crate::PageError;
 /// The largest grid that a page shows.
 pub const MAX_CELLS: usize = 1 << 20;
 
+/// Bytes of whole texts that a page should have at most, all together: it becomes larger by about half of them, and a browser holds
+/// them and an index of their words.
+pub const MAX_TEXT_BYTES: usize = 1 << 26;
+
 /// How the cells of a map hang together.
 ///
 /// Example: [`PointMap`](crate::PointMap).
@@ -65,6 +69,9 @@ pub struct Document {
     pub label: Option<u32>,
     /// The text to show in lists: a few lines.
     pub snippet: String,
+    /// The whole text, to be searched and read; empty if there is none, and then the title and the snippet are what is searched.
+    /// In the page texts are compressed.
+    pub text: String,
     /// The largest entries of its posterior: window start, row-major, and probability. Four or eight are
     /// enough; each costs about eight bytes of the page. Without any the document is found by its title only.
     pub posterior: Vec<(u32, f32)>,

@@ -21,6 +21,19 @@ fn browser() -> Option<PathBuf> {
 const HOSTILE: &str = "</script><script>document.title='out'</script><img src=x onerror=\"document.body.remove()\"><!-- \
                        \u{2028}\u{2029} </title></style> &amp; \\u003c {{data}} ${1} `'\"";
 
+/// More than the beginning that a list shows, in several scripts; of every seventh document there is none.
+fn whole_text(n: usize) -> String {
+    let words =
+        ["hard", "drive", "Insurance", "clipper", "chip", "don't", "été", "猫坐在垫子上", "STRASSE", "42"];
+    match n % 7 {
+        6 => String::new(),
+        _ => (0..40 + n % 90)
+            .map(|k| words[(n * k + k * k / 3) % words.len()])
+            .collect::<Vec<_>>()
+            .join([" ", ", ", "\n"][n % 3]),
+    }
+}
+
 /// Words and documents all over the torus, by a fixed rule.
 fn page(extents: [usize; 2], window: [usize; 2], documents: usize, labels: usize) -> Page {
     let cells = extents[0] * extents[1];
@@ -39,7 +52,8 @@ fn page(extents: [usize; 2], window: [usize; 2], documents: usize, labels: usize
                 label: (labels > 0 && n % 5 != 4).then(|| (n % labels.max(1)) as u32),
                 snippet: text(n + 1),
                 posterior: vec![(place(n), 0.6), (place(n + 1), 0.4)],
-                place: None,
+                text: whole_text(n),
+                ..Document::default()
             })
             .collect(),
         labels: (0..labels).map(|label| format!("label {label}")).collect(),
@@ -68,6 +82,7 @@ fn hostile() -> Page {
     for document in &mut page.documents {
         document.title = HOSTILE.into();
         document.snippet = HOSTILE.into();
+        document.text = [HOSTILE, "\0", HOSTILE].concat();
     }
     page.documents[3].posterior.clear();
     page
@@ -83,7 +98,7 @@ fn report(browser: &Path, file: &Path, profile: &Path) -> String {
             "--disable-sync",
             "--disable-extensions",
         ])
-        .args(["--window-size=900,700", "--dump-dom"])
+        .args(["--window-size=900,700", "--virtual-time-budget=60000", "--dump-dom"]) // until the texts are read
         .arg(format!("--user-data-dir={}", profile.display()))
         .arg(format!("file://{}#selftest", file.display()))
         .output()

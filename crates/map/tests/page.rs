@@ -14,7 +14,7 @@ fn page() -> Page {
             label: Some(1),
             snippet: "text".into(),
             posterior: vec![(11, 0.75), (0, 0.25)],
-            place: None,
+            ..Document::default()
         }],
         labels: vec!["one".into(), "two".into()],
         facts: vec![("name".into(), "value".into())],

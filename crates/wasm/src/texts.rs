@@ -74,5 +74,9 @@ impl Texts {
 }
 
 fn options() -> CorpusOptions {
-    CorpusOptions { blocks: BlockLimits::in_memory(), ..CorpusOptions::default() }
+    CorpusOptions {
+        blocks: BlockLimits::in_memory(),
+        keep_texts: countgrid_map::MAX_TEXT_BYTES,
+        ..CorpusOptions::default()
+    }
 }

@@ -1,7 +1,7 @@
 //! `countgrid map`: documents to a page and a model.
 
 use countgrid_estimators::{GridOptions, GridPage, Stored};
-use countgrid_map::{GridMap, MAX_LAYERS, PageError, group_digits, write_html};
+use countgrid_map::{GridMap, MAX_LAYERS, MAX_TEXT_BYTES, PageError, group_digits, write_html};
 
 use super::{
     fit::{fit, grid_options, report_files},
@@ -68,6 +68,7 @@ fn draw<T: Stored>(
     input.options.words = word_options(&args.words)?;
     input.options.scaling = scaling(&args.numbers)?;
     input.options.sample = sample(args.sample, args.fit.seed);
+    input.options.keep_texts = MAX_TEXT_BYTES;
     input.options.blocks = block_limits(args.fit.stream, args.fit.block_entries);
     let mut corpus = input.read::<T>(report)?;
     let checkpoints = Checkpoints::beside(&files.model, &args.checkpoints);

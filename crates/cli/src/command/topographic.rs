@@ -9,7 +9,9 @@ use countgrid_estimators::{
     TopographicOptions, TopographicPlace, TopographicPlan, Training,
 };
 use countgrid_gtm::{EmissionModel, Inflation, Space};
-use countgrid_map::{Document, MAX_DOCUMENTS, PointMap, group_digits, pictures::ScatterPlot, write_html};
+use countgrid_map::{
+    Document, MAX_DOCUMENTS, MAX_TEXT_BYTES, PointMap, group_digits, pictures::ScatterPlot, write_html,
+};
 use countgrid_math::Real;
 use serde_json::json;
 
@@ -39,6 +41,7 @@ pub(crate) fn run<T: Stored>(
     input.options.words = word_options(&args.words)?;
     input.options.scaling = scaling(&args.numbers)?;
     input.options.sample = sample(args.sample, args.fit.seed);
+    input.options.keep_texts = MAX_TEXT_BYTES;
     input.options.blocks = BlockLimits { entries: args.fit.block_entries, ..BlockLimits::default() };
     let corpus = input.read::<T>(report)?;
     let checkpoints = Checkpoints::beside(&files.model, &args.checkpoints);
@@ -56,6 +59,7 @@ pub(crate) fn run<T: Stored>(
                 title: info.title.clone(),
                 label: corpus.labels.by_document.get(n).copied().flatten(),
                 snippet: info.snippet.clone(),
+                text: info.text.clone(),
                 ..Document::default()
             };
             let at = place.is_known().then(|| frame.place(place.mean).map(|x| x as f32));

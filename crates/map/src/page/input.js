@@ -162,3 +162,4 @@ resize();
 showFrame();
 showOptions();
 clearAll();
+const reading = readAll();

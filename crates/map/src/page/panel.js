@@ -9,7 +9,7 @@ const element = (tag, properties = {}, ...children) => {
 const count = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
 /** What is chosen: a window, the window under the pointer, words and documents that were looked for. */
-const state = { place: null, hover: null, found: new Set(), marked: [], list: [], listed: 0,
+const state = { place: null, hover: null, found: new Set(), marked: [], list: [], listed: 0, marks: [],
   background: "labels", words: true };
 
 const labelMark = (label) => {
@@ -75,16 +75,38 @@ const entryOf = ({ item, share }) => {
   const button = element("button", { type: "button", title: name }, labelMark(item.label),
     element("b", { textContent: item.title || "(no title)", dir: "auto" }),
     element("small", { textContent: share === undefined ? "" : `${Math.max(1, Math.round(100 * share))}%` }));
-  if (item.snippet) button.append(element("p", { textContent: item.snippet, dir: "auto" }));
+  const short = excerpt(item, state.marks);
+  if (short !== "") button.append(element("p", { dir: "auto" }, ...annotated(short, state.marks)));
   if (name) button.append(element("span", { className: "hidden", textContent: `Label: ${name}` }));
   button.addEventListener("click", () => {
-    part("list").querySelectorAll("[aria-current]").forEach((other) => other.removeAttribute("aria-current"));
-    button.setAttribute("aria-current", "true");
+    openEntry(button, item);
     state.marked = [item];
     if (item.placed) flyTo(item.x, item.y);
     repaint();
   });
   return element("li", {}, button);
+};
+
+/** Opens a document below its entry in the list, to be read; the one that was open is closed. */
+const openEntry = (button, item) => {
+  part("list").querySelectorAll("[aria-current]").forEach((other) => other.removeAttribute("aria-current"));
+  part("list").querySelectorAll(".reader").forEach((other) => other.remove());
+  button.setAttribute("aria-current", "true");
+  const [place] = item.places;
+  const local = new Set(place ? wordsAt(place.row, place.column, 60).flatMap(wordsOf) : []);
+  const reader = element("div", { className: "reader" },
+    element("div", { className: "text", tabIndex: 0, dir: "auto" }, ...annotated(item.text ?? item.snippet, state.marks, local)));
+  reader.lastChild.setAttribute("aria-label", "Text of the document");
+  reader.lastChild.setAttribute("role", "region");
+  if (item.text === undefined && data.texts !== undefined && item.snippet !== "") {
+    reader.append(element("p", { className: "note", textContent: "The page has only the beginning of this text." }));
+  }
+  if (place) {
+    const like = element("button", { type: "button", textContent: "Documents like this" });
+    like.addEventListener("click", () => selectPlace(place, item));
+    reader.append(like);
+  }
+  button.after(reader);
 };
 
 const showMore = (n) => {
@@ -109,6 +131,7 @@ const showList = (heading, entries, chips) => {
 const selectPlace = (place, chosen = null) => {
   state.place = place;
   state.found = new Set();
+  state.marks = [];
   state.marked = chosen === null ? [] : [chosen];
   let entries = documentsAt(place.row, place.column);
   if (chosen !== null) { // the document that was meant comes first, wherever most of its posterior is
@@ -117,13 +140,13 @@ const selectPlace = (place, chosen = null) => {
   }
   showList(entries.length > 0 ? `${count(entries.length, "document", "documents")} here, nearest first` : "No documents here",
     entries, wordsAt(place.row, place.column, 12));
-  if (chosen !== null) part("list").querySelector("button").setAttribute("aria-current", "true");
+  if (chosen !== null) openEntry(part("list").querySelector("button"), chosen);
   part("result").dataset.place = `${place.row},${place.column}`;
   repaint();
 };
 
 const clearAll = () => {
-  Object.assign(state, { place: null, found: new Set(), marked: [] });
+  Object.assign(state, { place: null, found: new Set(), marked: [], marks: [] });
   part("search").value = "";
   delete part("result").dataset.place;
   const everyone = documents.filter(isShown);
@@ -133,27 +156,37 @@ const clearAll = () => {
 };
 
 const search = (text) => {
-  const query = text.trim().toLowerCase();
+  const query = folded(text.trim());
   if (query === "") return clearAll();
+  const { found: ids, marks } = lookUp(text);
+  // Words of the map: those that were named, or what a single word may become.
+  const named = new Set(marks.map(({ part }) => part));
   const exact = new Set(), prefixed = new Set(), inside = new Set();
   for (const { key, text: word } of words) {
-    if (key === query) exact.add(word);
+    if (key === query || named.has(key)) exact.add(word);
     else if (key.startsWith(query)) prefixed.add(word);
     else if (key.includes(query)) inside.add(word);
   }
   const found = [...exact, ...prefixed, ...inside];
-  state.place = null;
+  Object.assign(state, { place: null, marks, found: new Set(exact.size > 0 ? exact : found.slice(0, 12)) });
   delete part("result").dataset.place;
-  state.found = new Set(exact.size > 0 ? exact : found.slice(0, 12));
-  const shown = documents.filter(isShown);
-  const titled = shown.filter((item) => item.title.toLowerCase().includes(query));
-  const ids = new Set(titled.map((item) => item.id));
-  const quoted = shown.filter((item) => !ids.has(item.id) && item.snippet.toLowerCase().includes(query));
-  const entries = [...titled, ...quoted].map((item) => ({ item }));
+  const shown = documents.filter((item) => ids.has(item.id) && isShown(item));
+  const titled = (item) => wordsOf(item.title).some((word) => isMarked(word, marks));
+  const entries = [...shown.filter(titled), ...shown.filter((item) => !titled(item))].map((item) => ({ item }));
   state.marked = entries.slice(0, 200).map(({ item }) => item);
-  showList(`${count(found.length, "word", "words")}, ${count(entries.length, "document", "documents")} with “${text.trim()}”`,
-    entries, found.slice(0, 12));
+  const instead = ids.size === 0 ? meant(query) : [];
+  showList(`${count(found.length, "word", "words")}, ${count(entries.length, "document", "documents")} with “${text.trim()}”` +
+    (instead.length > 0 ? ". Did you mean:" : ""), entries, instead.length > 0 ? instead : found.slice(0, 12));
   repaint();
+};
+
+/** Says what a search goes over. */
+const showSearched = () => {
+  const whole = documents.filter((item) => item.text !== undefined).length;
+  part("searched").textContent = whole === 0 ? "A search goes over titles and the beginnings of texts."
+    : `A search goes over every word of ${whole === documents.length ? "all" : `${whole.toLocaleString("en")} of ${documents.length.toLocaleString("en")}`} documents` +
+      (whole === documents.length ? "." : "; of the others over title and beginning.");
+  part("result").dataset.searched = String(whole);
 };
 
 /** Everything again, after labels were switched or colours changed. */
@@ -186,4 +219,5 @@ const showFrame = () => {
     element("dt", { textContent: name, dir: "auto" }), element("dd", { textContent: value, dir: "auto" })]));
   for (const part of document.querySelectorAll(plane ? ".torus" : ".plane")) part.hidden = true;
   showLegend();
+  showSearched();
 };

@@ -213,6 +213,59 @@ const selftest = () => {
     cancelAnimationFrame(view.flight);
   }
   press(document, "Escape");
+
+  // A search finds what a scan of the texts finds.
+  const scanned = documents.map((item) => [...wordsOf(item.title), " ", ...wordsOf(item.text ?? item.snippet)]);
+  const scan = (wanted) => documents.filter((item) => isShown(item) && wanted(scanned[item.id])).length;
+  const has = (...parts) => (all) => all.some((_, at) => parts.every((part, n) => all[at + n] === part));
+  const finds = (text, wanted) => {
+    type(text);
+    check(`search for ${text}`, state.list.length === scan(wanted));
+  };
+  const some = scanned.flatMap((all) => all.filter((word) => word !== " ")).filter((word, n) => n % 97 === 3 && !unspaced.test(word)).slice(0, 12);
+  some.forEach((a, n) => {
+    const b = some[(n + 1) % some.length];
+    finds(`${a} `, has(a));
+    finds(`"${a} ${b}"`, has(a, b));
+    finds(`${a} ${b} `, (all) => has(a)(all) && has(b)(all));
+    finds(`${a} OR ${b} `, (all) => has(a)(all) || has(b)(all));
+    finds(`${a} -${b} `, (all) => has(a)(all) && !has(b)(all));
+    finds(`-${a} `, (all) => !has(a)(all));
+    finds(`${a.slice(0, 2)}*`, (all) => all.some((word) => word.startsWith(a.slice(0, 2))));
+  });
+  const pairs = scanned.flatMap((all) => all.slice(0, -1).map((word, at) => [word, all[at + 1]]))
+    .filter(([a, b], n) => n % 131 === 7 && a !== " " && b !== " " && !unspaced.test(a + b)).slice(0, 12);
+  for (const [a, b] of pairs) finds(`"${a} ${b}"`, has(a, b));
+  check("phrases are found", pairs.length === 0 || (type(`"${pairs[0].join(" ")}"`), state.list.length > 0));
+  check("texts are whole", data.texts === undefined || part("result").dataset.searched !== "0");
+  const texted = documents.find((item) => item.text !== undefined && isShown(item) && wordsOf(item.text).length > 30);
+  if (texted) {
+    const last = wordsOf(texted.text).at(-1);
+    type(`${last} `);
+    check("a word at the end is found", state.list.some((entry) => entry.item === texted));
+    check("hits are marked", [...part("list").querySelectorAll("p")].some((p) => p.querySelector("mark")));
+    state.list = [{ item: texted }];
+    state.listed = 0;
+    part("list").replaceChildren();
+    showMore(1);
+    part("list").querySelector("button").click();
+    cancelAnimationFrame(view.flight);
+    const reader = part("list").querySelectorAll(".reader .text");
+    check("the whole text is read", reader.length === 1 && reader[0].textContent === texted.text);
+    check("hits are marked in it", [...reader[0].querySelectorAll("mark")].some((mark) => folded(mark.textContent).includes(last)));
+    const like = part("list").querySelector(".reader button");
+    if (like) {
+      like.click();
+      check("documents like it", state.place !== null && state.list[0].item === texted);
+    }
+    const wrong = `${"q".repeat(1)}${wordsOf(texted.text).find((word) => word.length > 4 && !unspaced.test(word)) ?? ""}`;
+    if (wrong.length > 5 && !indexed().numbers.has(wrong)) {
+      type(`${wrong} `);
+      check("did you mean", state.list.length === 0 && part("heading").textContent.includes("Did you mean") &&
+        part("chips").children[0].textContent === wrong.slice(1));
+    }
+  }
+  press(document, "Escape");
   for (const button of part("legend").querySelectorAll("button")) button.click();
   check("hidden labels", state.list.every((entry) => entry.item.label < 0));
   paint();
@@ -228,11 +281,6 @@ const selftest = () => {
 };
 
 if (location.hash === "#selftest") {
-  let result;
-  try {
-    result = selftest();
-  } catch (error) {
-    result = { checks: 0, failed: [String(error && error.stack)] };
-  }
-  document.body.append(element("pre", { id: "selftest", textContent: JSON.stringify(result) }));
+  const show = (result) => document.body.append(element("pre", { id: "selftest", textContent: JSON.stringify(result) }));
+  reading.then(() => show(selftest())).catch((error) => show({ checks: 0, failed: [String(error && error.stack)] }));
 }

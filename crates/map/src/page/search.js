@@ -1,0 +1,149 @@
+// Documents that have words: all of them, `OR`, a minus, phrases in quotes, beginnings with an asterisk.
+
+/** Scripts that are written without blanks, where a word is looked for anywhere within a run of letters. */
+const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+
+/** A query as alternatives, each of terms that a document must have, or must not have. */
+const parse = (text) => {
+  const alternatives = [[]];
+  let without = false;
+  const pieces = text.match(/-?"[^"]*"?|\S+/g) ?? [];
+  pieces.forEach((piece, n) => {
+    if (piece === "OR" || piece === "|") return void alternatives.push([]);
+    if (piece === "AND") return;
+    if (piece === "NOT") return void (without = true);
+    const minus = piece.length > 1 && piece.startsWith("-");
+    const body = minus ? piece.slice(1) : piece;
+    const parts = wordsOf(body);
+    if (parts.length > 0) {
+      const quoted = body.startsWith('"');
+      alternatives.at(-1).push({ parts, without: without || minus, open: !quoted && body.endsWith("*"),
+        // Whoever is still typing has not ended the word.
+        typing: !quoted && n === pieces.length - 1 && !/\s$/.test(text) });
+    }
+    without = false;
+  });
+  return alternatives.filter((terms) => terms.length > 0);
+};
+
+/** The numbers of the words that a part of a term stands for. */
+const numbersOf = (part, open) => {
+  const { numbers } = indexed();
+  const fits = unspaced.test(part) ? (word) => word.includes(part) : open ? (word) => word.startsWith(part) : null;
+  if (fits === null) return numbers.has(part) ? [numbers.get(part)] : [];
+  const found = [];
+  for (const [word, number] of numbers) if (fits(word)) found.push(number);
+  return found;
+};
+
+/** The documents that have a term, and whether its last word was taken as a beginning. */
+const having = ({ parts, open, typing }) => {
+  const { having, sequences } = indexed();
+  let last = numbersOf(parts.at(-1), open), begun = open;
+  if (last.length === 0 && typing) [last, begun] = [numbersOf(parts.at(-1), true), true];
+  const numbers = [...parts.slice(0, -1).map((part) => numbersOf(part, false)), last].map((all) => new Set(all));
+  const of = (set) => {
+    const all = new Set();
+    for (const number of set) for (const id of having[number]) all.add(id);
+    return all;
+  };
+  if (numbers.length === 1) return { found: of(numbers[0]), begun };
+  const rarest = numbers.map(of).reduce((best, set) => (set.size < best.size ? set : best));
+  const follows = (sequence) => {
+    for (let at = 0; at + numbers.length <= sequence.length; at++) {
+      let n = 0;
+      while (n < numbers.length && numbers[n].has(sequence[at + n])) n++;
+      if (n === numbers.length) return true;
+    }
+    return false;
+  };
+  return { found: new Set([...rarest].filter((id) => follows(sequences[id]))), begun };
+};
+
+/** The ids of the documents that a query finds, and which words are to be marked in their texts. */
+const lookUp = (text) => {
+  const found = new Set(), marks = [];
+  for (const terms of parse(text)) {
+    let all = null;
+    const excluded = [];
+    for (const term of terms) {
+      const { found: ids, begun } = having(term);
+      if (term.without) { excluded.push(ids); continue; }
+      marks.push(...term.parts.map((part, n) => ({ part, open: begun && n === term.parts.length - 1 })));
+      all = all === null ? ids : new Set([...all].filter((id) => ids.has(id)));
+    }
+    for (const { id } of all === null ? documents : [...all].map((id) => documents[id])) {
+      if (!excluded.some((ids) => ids.has(id))) found.add(id);
+    }
+  }
+  return { found, marks };
+};
+
+/** Whether a word of a text is one of those that were looked for. */
+const isMarked = (word, marks) => marks.some(({ part, open }) =>
+  unspaced.test(part) ? word.includes(part) : open ? word.startsWith(part) : word === part);
+
+/** How many letters must change to make one word of the other, up to two; three stands for more. */
+const distance = (a, b) => {
+  if (Math.abs(a.length - b.length) > 2) return 3;
+  let row = Array.from({ length: b.length + 1 }, (_, n) => n);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      next.push(Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1)));
+    }
+    if (Math.min(...next) > 2) return 3;
+    row = next;
+  }
+  return Math.min(3, row[b.length]);
+};
+
+/** Of a single word that no document has: the words nearest to it, the most frequent first. */
+const meant = (text) => {
+  const parts = wordsOf(text);
+  if (parts.length !== 1 || parts[0].length < 3 || unspaced.test(parts[0])) return [];
+  const { numbers, having } = indexed(), near = [];
+  for (const [word, number] of numbers) {
+    const away = distance(parts[0], word);
+    if (away < 3) near.push({ word, away, documents: having[number].length });
+  }
+  return near.sort((a, b) => a.away - b.away || b.documents - a.documents || (a.word < b.word ? -1 : 1))
+    .slice(0, 3).map(({ word }) => word);
+};
+
+/** A text as nodes: words that were looked for are marked, words of a place stand out. Only text goes in, as text. */
+const annotated = (text, marks, local = new Set()) => {
+  const nodes = [];
+  let done = 0;
+  if (marks.length === 0 && local.size === 0) return [text];
+  for (const match of text.matchAll(wordPattern)) {
+    const word = folded(match[0]);
+    const tag = isMarked(word, marks) ? "mark" : local.has(word) ? "b" : null;
+    if (tag === null) continue;
+    nodes.push(text.slice(done, match.index), element(tag, { textContent: match[0] }));
+    done = match.index + match[0].length;
+  }
+  nodes.push(text.slice(done));
+  return nodes;
+};
+
+/** What a list shows of a document: where it has what was looked for, else how it begins. */
+const excerpt = (item, marks) => {
+  const text = item.text ?? item.snippet;
+  if (marks.length > 0) {
+    for (const match of text.matchAll(wordPattern)) {
+      if (!isMarked(folded(match[0]), marks)) continue;
+      const blank = text.indexOf(" ", match.index - 60) + 1;
+      const start = match.index <= 60 ? 0 : blank > 0 && blank < match.index ? blank : match.index;
+      const shown = text.slice(start, match.index + 140).replace(/\s+/gu, " ");
+      return (start > 0 ? "…" : "") + shown + (match.index + 140 < text.length ? "…" : "");
+    }
+  }
+  // What the title has already is not said twice.
+  const title = item.title.replace(/…$/u, "");
+  if (item.snippet === item.title || title === "" || !item.snippet.startsWith(title)) {
+    return item.snippet === item.title ? "" : item.snippet;
+  }
+  const rest = item.snippet.slice(title.length).trim();
+  return rest === "" || rest === "…" ? "" : `…${rest}`;
+};
