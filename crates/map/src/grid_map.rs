@@ -205,10 +205,11 @@ impl GridMap {
                 ("Seed", facts.seed.map(|seed| seed.to_string())),
                 ("Made by", Some(concat!("countgrid ", env!("CARGO_PKG_VERSION")).to_owned())),
             ];
+            let sampled_from = (total > most).then_some(total);
             let facts =
                 facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
             let labels = labels.to_vec();
-            Page { title, extents, window, words, documents, labels, facts, ..Page::default() }
+            Page { title, extents, window, words, documents, sampled_from, labels, facts, ..Page::default() }
         };
         Ok(self.documents.into_iter().enumerate().map(page).collect())
     }

@@ -92,6 +92,8 @@ struct Data<'a> {
     window: [usize; 2],
     #[serde(skip_serializing_if = "Option::is_none")]
     space: Option<&'static str>,
+    #[serde(rename = "sampledFrom", skip_serializing_if = "Option::is_none")]
+    sampled_from: Option<usize>,
     labels: &'a [String],
     facts: &'a [(String, String)],
     words: Vec<&'a str>,
@@ -130,6 +132,7 @@ fn data(page: &Page) -> Result<String, WriteError> {
         extents: page.extents,
         window: page.window,
         space: (page.space == Space::Plane).then_some("plane"),
+        sampled_from: page.sampled_from,
         labels: &page.labels,
         facts: &page.facts,
         words: each_word().map(|Word { text, .. }| text.as_str()).collect(),

@@ -39,6 +39,8 @@ pub struct Page {
     pub words: Vec<Word>,
     /// The documents, in any order; ties in lists are broken by it.
     pub documents: Vec<Document>,
+    /// How many documents there are, if the page has only some of them.
+    pub sampled_from: Option<usize>,
     /// Names of the labels.
     pub labels: Vec<String>,
     /// What was fitted and how, as name and value.

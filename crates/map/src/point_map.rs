@@ -64,6 +64,7 @@ impl PointMap {
         facts: Vec<(String, String)>,
     ) -> Result<Page, PageError> {
         let words = characteristic_words(shares, self.mass.len(), vocabulary, Some(&self.mass), WORDS)?;
+        let sampled_from = (self.documents.len() > MAX_DOCUMENTS).then_some(self.documents.len());
         let documents = match self.documents.len() {
             0..=MAX_DOCUMENTS => self.documents,
             _ => evenly_spaced(self.documents, MAX_DOCUMENTS),
@@ -76,6 +77,7 @@ impl PointMap {
             relief,
             words,
             documents,
+            sampled_from,
             labels: labels.to_vec(),
             facts,
         })

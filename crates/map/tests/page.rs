@@ -117,6 +117,77 @@ fn the_data_is_what_was_given() {
     assert_eq!(data["relief"][11], 255);
 }
 
+/// Whole texts, unpacked as a browser does it.
+fn unpacked(data: &serde_json::Value) -> String {
+    let digit = |c: u8| match c {
+        b'A'..=b'Z' => c - b'A',
+        b'a'..=b'z' => c - b'a' + 26,
+        b'0'..=b'9' => c - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let mut text = String::new();
+    for chunk in data["texts"].as_array().unwrap() {
+        let chunk = chunk.as_str().unwrap().trim_end_matches('=').as_bytes();
+        let bits: Vec<u8> =
+            chunk.iter().flat_map(|&c| (0..6).rev().map(move |bit| digit(c) >> bit & 1)).collect();
+        let bytes: Vec<u8> =
+            bits.chunks_exact(8).map(|byte| byte.iter().fold(0, |sum, bit| sum << 1 | bit)).collect();
+        std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut text).unwrap();
+    }
+    text
+}
+
+proptest! {
+    #[test]
+    fn whole_texts_come_back(texts in prop::collection::vec(hostile(), 1..20), long in 0..3_usize) {
+        let mut page = page();
+        page.documents = texts.iter().map(|text| Document { text: text.clone(), ..Document::default() }).collect();
+        page.documents[0].text.push_str(&"many words and more ".repeat(long * 10_000)); // more than one piece
+        let expected: String = page.documents.iter().map(|d| d.text.replace('\0', "\u{fffd}") + "\0").collect();
+        let data = embedded(&html(&page));
+        match page.documents.iter().all(|document| document.text.is_empty()) {
+            true => prop_assert!(data.get("texts").is_none()),
+            false => prop_assert_eq!(unpacked(&data), expected),
+        }
+    }
+}
+
+/// Colours of labels are told apart: in CIELAB (D65) no two of 24 are nearer than 13, several times what can just be seen, and the
+/// first eight, which are for colour-blind readers, are left as they are.
+#[test]
+fn colours_of_labels_are_told_apart() {
+    let script = html(&page());
+    for theme in ["light: [", "dark: ["] {
+        let list = script.split_once(theme).unwrap().1.split_once(']').unwrap().0;
+        let colours: Vec<[f64; 3]> =
+            list.split('"').filter_map(|text| text.strip_prefix('#')).map(lab).collect();
+        assert_eq!(colours.len(), 24);
+        for (n, a) in colours.iter().enumerate() {
+            for (m, b) in colours[..n].iter().enumerate() {
+                let apart = a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt();
+                assert!(apart > 13.0, "{theme} {m} and {n}: {apart}");
+            }
+        }
+    }
+}
+
+/// CIELAB of a colour in hexadecimal sRGB.
+fn lab(hex: &str) -> [f64; 3] {
+    let linear = |at: usize| {
+        let c = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0;
+        if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+    };
+    let (r, g, b) = (linear(0), linear(2), linear(4));
+    let xyz = [
+        (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.95047,
+        0.2126 * r + 0.7152 * g + 0.0722 * b,
+        (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.08883,
+    ];
+    let [x, y, z] = xyz.map(|t| if t > 0.008_856 { t.cbrt() } else { 7.787 * t + 16.0 / 116.0 });
+    [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+}
+
 #[test]
 fn nothing_points_out_of_the_page() {
     let html = html(&page());

@@ -1,9 +1,14 @@
 // Drawing, back to front: where labels live, cells, documents, windows, words; words before documents that are points.
 
-/** Colours that stay apart for colour-blind readers (Okabe and Ito 2008), and shapes that do not need them. */
+/** Colours: first eight that stay apart for colour-blind readers (Okabe and Ito 2008), then sixteen more that stay apart from those
+ * and from one another; and shapes, which do not need colours. Labels beyond them have the colours again with other shapes. */
 const palettes = {
-  light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8f7a00", "#5c5c5c"],
-  dark: ["#4aa8e0", "#ff8a3d", "#1fc198", "#e59bc5", "#8fd0f5", "#f2b632", "#e5d64a", "#b0b0b0"],
+  light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8f7a00", "#5c5c5c",
+    "#6a3d9a", "#b2182b", "#1a4d1a", "#8c510a", "#00a6a6", "#f032e6", "#0a2463", "#9acd32",
+    "#b79ce8", "#ffd92f", "#ffa07a", "#7fe0c0", "#6b0f1a", "#4b5fe0", "#a01a7d", "#bdbdbd"],
+  dark: ["#4aa8e0", "#ff8a3d", "#1fc198", "#e59bc5", "#8fd0f5", "#f2b632", "#e5d64a", "#b0b0b0",
+    "#a974e0", "#ff4d5e", "#4c9a4c", "#c08552", "#00d0d0", "#ff66f0", "#5a78d8", "#b8f050",
+    "#d8c4ff", "#fff2a8", "#ffc2a8", "#b0f5e0", "#c04050", "#7f8cff", "#d050a8", "#f0f0f0"],
 };
 const darkness = matchMedia("(prefers-color-scheme: dark)");
 let ink = {};
@@ -15,7 +20,7 @@ const readColours = () => {
     accentText: read("accent-ink"), density: read("density"), labels: palettes[darkness.matches ? "dark" : "light"] };
 };
 const colourOf = (label) => (label < 0 ? ink.density : ink.labels[label % ink.labels.length]);
-const shapeOf = (label) => (label < 0 ? 0 : (label + Math.floor(label / 8)) % 4);
+const shapeOf = (label) => (label < 0 ? 0 : (label + Math.floor(label / 8) + Math.floor(label / 24)) % 4);
 
 /** Adds a document's mark to the path: a circle, a square, a triangle or a diamond of about the same area. */
 const mark = (path, shape, x, y, r) => {

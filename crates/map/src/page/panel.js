@@ -150,7 +150,8 @@ const clearAll = () => {
   part("search").value = "";
   delete part("result").dataset.place;
   const everyone = documents.filter(isShown);
-  showList(`All ${count(everyone.length, "document", "documents")}`, everyone.map((item) => ({ item })),
+  showList(data.sampledFrom === undefined ? `All ${count(everyone.length, "document", "documents")}`
+    : `${everyone.length.toLocaleString("en")} of ${count(data.sampledFrom, "document", "documents")}`, everyone.map((item) => ({ item })),
     [...new Set(words.slice(0, 60).map((word) => word.text))].slice(0, 12));
   repaint();
 };
@@ -212,8 +213,9 @@ const showOptions = () => {
 
 const showFrame = () => {
   part("title").textContent = data.title;
-  part("summary").textContent = `${count(documents.length, "document", "documents")} on ` +
-    (ring ? `a ring of ${columns}` : `${rows} × ${columns}`) + " places";
+  part("summary").textContent = `${count(data.sampledFrom ?? documents.length, "document", "documents")} on ` +
+    (ring ? `a ring of ${columns}` : `${rows} × ${columns}`) + " places" +
+    (data.sampledFrom === undefined ? "" : `; this page has a sample of ${documents.length.toLocaleString("en")}`);
   part("legend").hidden = labels.length === 0;
   part("facts").replaceChildren(...data.facts.flatMap(([name, value]) => [
     element("dt", { textContent: name, dir: "auto" }), element("dd", { textContent: value, dir: "auto" })]));

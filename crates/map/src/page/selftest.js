@@ -273,6 +273,10 @@ const selftest = () => {
   const pieces = [...part("mixture").children].map((piece) => parseFloat(piece.style.flexGrow));
   check("mixture", pieces.length === labels.filter((label) => label.documents > 0).length && pieces.every((piece) => piece > 0) &&
     (pieces.length === 0 || near(pieces.reduce((sum, piece) => sum + piece, 0), 100, 1e-2)));
+  check("all, or some of all", data.sampledFrom === undefined ? part("heading").textContent.startsWith("All ")
+    : part("summary").textContent.includes("a sample of"));
+  const tints = labels.slice(0, 24).map((label) => colourOf(label.id));
+  check("labels have colours of their own", new Set(tints).size === tints.length);
   check("shown labels", state.list.length === documents.length);
 
   home();
