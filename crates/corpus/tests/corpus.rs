@@ -270,6 +270,18 @@ fn a_file_that_is_to_be_written_is_not_the_input() {
 }
 
 #[test]
+fn texts_are_kept_up_to_a_number_of_bytes() {
+    let (_folder, path) = file("texts.csv", "text\nred ants\nblue ants and bees\nred bees\n");
+    let texts = |keep_texts: usize| {
+        let read = corpus(&path, &CorpusOptions { keep_texts, ..CorpusOptions::default() }).unwrap();
+        read.documents.into_iter().map(|document| document.text).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(0), ["", "", ""]);
+    assert_eq!(texts(34), ["red ants", "blue ants and bees", "red bees"]);
+    assert_eq!(texts(16), ["red ants", "", "red bees"]); // one that does not fit is left out whole
+}
+
+#[test]
 fn bags_need_a_word_for_each_feature() {
     let bags = CsrBuf::from_dense(2, &[1.0_f32, 0.0, 0.0, 0.0]).unwrap();
     let limits = BlockLimits::in_memory();

@@ -1,4 +1,7 @@
-use crate::{Document, MAX_CELLS, Page, PageError, Word, characteristic_words, coverage};
+use crate::{
+    Document, MAX_CELLS, Page, PageError, Space, Word, characteristic_words, coverage, regions,
+    regions::MAX_SHARES,
+};
 
 /// Words that a cell shows at most.
 const WORDS: usize = 8;
@@ -178,7 +181,7 @@ impl GridMap {
         let words = characteristic_words(pi, layers * plane, vocabulary, Some(&mass), WORDS)?;
         let all: usize = self.documents.iter().map(Vec::len).sum();
         let most = MAX_DOCUMENTS / layers;
-        let page = |(layer, mut documents): (usize, Vec<Document>)| {
+        let page = |(layer, mut documents): (usize, Vec<Document>)| -> Result<Page, PageError> {
             let total = documents.len();
             let (title, mut listed) = match layers {
                 1 => (title.to_owned(), group_digits(total)),
@@ -192,6 +195,21 @@ impl GridMap {
                 listed.push_str(&format!(", of which {} are listed", group_digits(most)));
             }
             let first = layer * plane;
+            let regions = match plane.saturating_mul(vocabulary.len()) {
+                0..=MAX_SHARES => {
+                    let shares = windows(pi, layers * plane, first, extents, window);
+                    let mut centred = vec![0.0; plane];
+                    for document in &documents {
+                        let weight = total as f64 / documents.len() as f64;
+                        for &(cell, q) in &document.posterior {
+                            centred[centre(cell as usize, extents, window)] += weight * f64::from(q);
+                        }
+                    }
+                    let here_tokens = facts.tokens * total as f64 / all.max(1) as f64;
+                    regions(&shares, extents, Space::Torus, vocabulary, &centred, here_tokens)?
+                }
+                _ => Vec::new(),
+            };
             let here = words.iter().filter(|word| (first..first + plane).contains(&(word.cell as usize)));
             let words = here.map(|word| Word { cell: word.cell - first as u32, ..word.clone() }).collect();
             let facts = [
@@ -209,10 +227,49 @@ impl GridMap {
             let facts =
                 facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
             let labels = labels.to_vec();
-            Page { title, extents, window, words, documents, sampled_from, labels, facts, ..Page::default() }
+            Ok(Page {
+                title,
+                extents,
+                window,
+                words,
+                regions,
+                documents,
+                sampled_from,
+                labels,
+                facts,
+                ..Page::default()
+            })
         };
-        Ok(self.documents.into_iter().enumerate().map(page).collect())
+        self.documents.into_iter().enumerate().map(page).collect()
     }
+}
+
+/// The cell in the middle of the window that starts at a cell.
+fn centre(start: usize, [rows, columns]: [usize; 2], window: [usize; 2]) -> usize {
+    let (row, column) = (start / columns + window[0] / 2, start % columns + window[1] / 2);
+    row % rows * columns + column % columns
+}
+
+/// The words of the windows of a layer, `[feature][cell]`, by the cell in their middle: means of the distributions of their cells,
+/// which begin at `first` of `cells`.
+fn windows(pi: &[f32], cells: usize, first: usize, extents: [usize; 2], window: [usize; 2]) -> Vec<f32> {
+    let [rows, columns] = extents;
+    let mut shares = Vec::with_capacity(pi.len() / cells.max(1) * rows * columns);
+    let (mut wide, mut tall) = (vec![0.0_f32; rows * columns], vec![0.0_f32; rows * columns]);
+    for plane in pi.chunks_exact(cells.max(1)) {
+        let plane = plane.get(first..first + rows * columns).unwrap_or_default();
+        for (cell, &p) in plane.iter().enumerate() {
+            wide[cell] = (1..window[1])
+                .fold(p, |sum, o| sum + plane[cell - cell % columns + (cell % columns + o) % columns]);
+        }
+        for cell in 0..plane.len() {
+            let sum =
+                (1..window[0]).fold(wide[cell], |sum, o| sum + wide[(cell + o * columns) % (rows * columns)]);
+            tall[centre(cell, extents, window)] = sum / (window[0] * window[1]) as f32;
+        }
+        shares.extend_from_slice(&tall);
+    }
+    shares
 }
 
 /// That many of all, evenly spaced; all if there are not more.

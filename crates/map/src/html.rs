@@ -5,17 +5,18 @@ use flate2::{Compression, write::GzEncoder};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::{Document, Page, Space, Word, WriteError};
+use crate::{Document, Page, RegionLevel, Space, Word, WriteError};
 
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// In order of use; together they are one script.
-const SCRIPTS: [&str; 11] = [
+const SCRIPTS: [&str; 12] = [
     include_str!("page/torus.js"),
     include_str!("page/space.js"),
     include_str!("page/atlas.js"),
     include_str!("page/view.js"),
     include_str!("page/words.js"),
+    include_str!("page/regions.js"),
     include_str!("page/paint.js"),
     include_str!("page/texts.js"),
     include_str!("page/search.js"),
@@ -100,6 +101,9 @@ struct Data<'a> {
     #[serde(rename = "wordCells")]
     word_cells: Vec<u32>,
     weights: Vec<f32>,
+    /// By level: names and cells of regions, and the region of each cell.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    regions: Vec<Regions<'a>>,
     titles: Vec<&'a str>,
     snippets: Vec<&'a str>,
     /// Whole texts, [`CHUNK`] bytes of them at a time.
@@ -115,6 +119,15 @@ struct Data<'a> {
     /// Shares of the highest, in 255ths.
     #[serde(skip_serializing_if = "Option::is_none")]
     relief: Option<Vec<u8>>,
+}
+
+#[derive(Serialize)]
+struct Regions<'a> {
+    names: Vec<&'a [String]>,
+    cells: Vec<u32>,
+    parents: Vec<i64>,
+    #[serde(rename = "ofCell")]
+    of_cell: &'a [u32],
 }
 
 fn data(page: &Page) -> Result<String, WriteError> {
@@ -138,6 +151,16 @@ fn data(page: &Page) -> Result<String, WriteError> {
         words: each_word().map(|Word { text, .. }| text.as_str()).collect(),
         word_cells: each_word().map(|word| word.cell).collect(),
         weights: weights(&page.words),
+        regions: page
+            .regions
+            .iter()
+            .map(|RegionLevel { regions, of_cell }| Regions {
+                names: regions.iter().map(|region| &region.words[..]).collect(),
+                cells: regions.iter().map(|region| region.cell).collect(),
+                parents: regions.iter().map(|region| region.parent.map_or(-1, i64::from)).collect(),
+                of_cell,
+            })
+            .collect(),
         titles: each().map(|Document { title, .. }| title.as_str()).collect(),
         snippets: each().map(|document| document.snippet.as_str()).collect(),
         texts: texts(&page.documents)?,

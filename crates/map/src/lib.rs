@@ -4,7 +4,8 @@
 //! which words of a model to show where, [`GridMap`] makes the pages of a counting grid and its layers, and
 //! [`write_html`] writes a page. The page shows words where they live, sized by weight, more of them the closer one
 //! looks; it pans and zooms around the torus without an edge, lists the documents near a place by their posterior, and
-//! colours by label. Documents may also be points of a [`Space::Plane`], each at its own position.
+//! colours by label. [`regions`] are parts of the map with names, shown by zoom; a search goes over every word of the documents'
+//! whole texts, which are compressed in the page. Documents may also be points of a [`Space::Plane`], each at its own position.
 //!
 //! ```
 //! use countgrid_map::{Document, Page, characteristic_words, write_html};
@@ -40,6 +41,7 @@ mod page;
 #[cfg(feature = "pictures")]
 pub mod pictures;
 mod point_map;
+mod regions;
 mod words;
 
 pub use crate::{
@@ -50,5 +52,6 @@ pub use crate::{
     html::write_html,
     page::{Document, MAX_CELLS, MAX_TEXT_BYTES, Page, Space, Word, coverage, truncate_text},
     point_map::PointMap,
+    regions::{Region, RegionLevel, regions},
     words::characteristic_words,
 };

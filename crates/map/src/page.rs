@@ -1,4 +1,4 @@
-use crate::PageError;
+use crate::{PageError, Region, RegionLevel};
 
 /// The largest grid that a page shows.
 pub const MAX_CELLS: usize = 1 << 20;
@@ -37,6 +37,8 @@ pub struct Page {
     pub relief: Vec<f32>,
     /// The words to show, several per cell; [`crate::characteristic_words`] chooses them.
     pub words: Vec<Word>,
+    /// Regions with names, from the largest to the smallest ([`crate::regions`]); none or several levels.
+    pub regions: Vec<RegionLevel>,
     /// The documents, in any order; ties in lists are broken by it.
     pub documents: Vec<Document>,
     /// How many documents there are, if the page has only some of them.
@@ -101,6 +103,24 @@ impl Page {
             }
             if !(*weight >= 0.0 && weight.is_finite()) {
                 return Err(PageError::WordWeight { word });
+            }
+        }
+        for level in &self.regions {
+            let regions = level.regions.len();
+            if level.of_cell.len() != cells {
+                return Err(PageError::Length {
+                    table: "of_cell",
+                    expected: cells,
+                    found: level.of_cell.len(),
+                });
+            }
+            let out = |&region: &u32| usize::try_from(region).map_or(true, |region| region >= regions);
+            if let Some(index) = level.of_cell.iter().position(out) {
+                return Err(PageError::Value { table: "of_cell", index });
+            }
+            let out = |region: &Region| usize::try_from(region.cell).map_or(true, |cell| cell >= cells);
+            if let Some(index) = level.regions.iter().position(out) {
+                return Err(PageError::Value { table: "regions", index });
             }
         }
         let within = |x: f32, extent: usize| x >= 0.0 && f64::from(x) <= extent as f64;

@@ -1,4 +1,4 @@
-use crate::{Document, MAX_DOCUMENTS, Page, PageError, Space, characteristic_words, evenly_spaced};
+use crate::{Document, MAX_DOCUMENTS, Page, PageError, Space, characteristic_words, evenly_spaced, regions};
 
 /// Words that a cell shows at most.
 const WORDS: usize = 6;
@@ -69,8 +69,12 @@ impl PointMap {
             0..=MAX_DOCUMENTS => self.documents,
             _ => evenly_spaced(self.documents, MAX_DOCUMENTS),
         };
+        // Its cells have no counts of tokens; as many as a text of some length has.
+        let tokens = 100.0 * self.mass.iter().sum::<f64>();
+        let regions = regions(shares, self.extents, self.space, vocabulary, &self.mass, tokens)?;
         Ok(Page {
             title: title.to_owned(),
+            regions,
             extents: self.extents,
             window: [1, 1],
             space: self.space,

@@ -96,7 +96,12 @@ fn keep(best: &mut Vec<Candidate>, candidate: Candidate, limit: usize) {
     }
 }
 
-fn check(pi: &[f32], cells: usize, features: usize, mass: Option<&[f64]>) -> Result<(), PageError> {
+pub(crate) fn check(
+    pi: &[f32],
+    cells: usize,
+    features: usize,
+    mass: Option<&[f64]>,
+) -> Result<(), PageError> {
     let expected = features.saturating_mul(cells);
     if pi.len() != expected {
         return Err(PageError::Length { table: "pi", expected, found: pi.len() });

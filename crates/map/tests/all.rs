@@ -2,4 +2,5 @@
 
 mod browser;
 mod page;
+mod regions;
 mod words;

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use countgrid_map::{Document, Page, Space, Word, write_html};
+use countgrid_map::{Document, Page, Region, RegionLevel, Space, Word, write_html};
 
 /// `CHROMIUM`, or the first of the usual names on the path.
 fn browser() -> Option<PathBuf> {
@@ -34,6 +34,22 @@ fn whole_text(n: usize) -> String {
     }
 }
 
+/// Two levels of bands, if there is room for them.
+fn parts([rows, columns]: [usize; 2]) -> Vec<RegionLevel> {
+    let cells = rows * columns;
+    let bands = |count: usize, per: usize| RegionLevel {
+        regions: (0..count)
+            .map(|n| Region {
+                words: [format!("band {n}"), HOSTILE.into()][..1 + usize::from(n == 0)].to_vec(),
+                cell: ((2 * n + 1) * cells / (2 * count)) as u32,
+                parent: (per > 1).then_some((n / per) as u32),
+            })
+            .collect(),
+        of_cell: (0..cells).map(|cell| (cell * count / cells) as u32).collect(),
+    };
+    if cells < 24 { Vec::new() } else { vec![bands(4, 1), bands(12, 3)] }
+}
+
 /// Words and documents all over the torus, by a fixed rule.
 fn page(extents: [usize; 2], window: [usize; 2], documents: usize, labels: usize) -> Page {
     let cells = extents[0] * extents[1];
@@ -57,6 +73,7 @@ fn page(extents: [usize; 2], window: [usize; 2], documents: usize, labels: usize
             })
             .collect(),
         labels: (0..labels).map(|label| format!("label {label}")).collect(),
+        regions: parts(extents),
         facts: vec![("documents".into(), documents.to_string())],
         ..Page::default()
     }

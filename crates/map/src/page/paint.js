@@ -224,7 +224,7 @@ const paintWords = () => {
   context.textBaseline = "middle";
   context.lineJoin = "round";
   const level = levelOf(), stretch = view.scale / levelScale(level);
-  context.globalAlpha = state.found.size > 0 ? 0.35 : pointed ? 0.62 : 1;
+  context.globalAlpha = state.found.size > 0 ? 0.35 : pointed ? 0.62 : levelsOfRegions.length > 0 ? 0.62 : 1;
   for (const entry of [...layout(level)].reverse()) if (!isFound(entry.word)) paintWord(entry, stretch, false);
   context.globalAlpha = 1;
 };
@@ -269,9 +269,11 @@ const paint = () => {
   paintCells();
   if (pointed) paintWords(); // points come out, words are what they lie on
   paintDocuments();
+  paintRegion();
   if (state.hover) paintWindow(state.hover, false);
   if (state.place) paintWindow(state.place, true);
   if (!pointed) paintWords();
+  paintNames();
   paintFound();
   paintSelected();
 };

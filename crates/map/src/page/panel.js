@@ -9,7 +9,7 @@ const element = (tag, properties = {}, ...children) => {
 const count = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
 /** What is chosen: a window, the window under the pointer, words and documents that were looked for. */
-const state = { place: null, hover: null, found: new Set(), marked: [], list: [], listed: 0, marks: [],
+const state = { place: null, hover: null, found: new Set(), marked: [], list: [], listed: 0, marks: [], region: null,
   background: "labels", words: true };
 
 const labelMark = (label) => {
@@ -130,6 +130,7 @@ const showList = (heading, entries, chips) => {
 /** Lists the documents of the window that starts at a cell, one that was chosen first. */
 const selectPlace = (place, chosen = null) => {
   state.place = place;
+  state.region = null;
   state.found = new Set();
   state.marks = [];
   state.marked = chosen === null ? [] : [chosen];
@@ -146,7 +147,7 @@ const selectPlace = (place, chosen = null) => {
 };
 
 const clearAll = () => {
-  Object.assign(state, { place: null, found: new Set(), marked: [], marks: [] });
+  Object.assign(state, { place: null, region: null, found: new Set(), marked: [], marks: [] });
   part("search").value = "";
   delete part("result").dataset.place;
   const everyone = documents.filter(isShown);
@@ -169,7 +170,7 @@ const search = (text) => {
     else if (key.includes(query)) inside.add(word);
   }
   const found = [...exact, ...prefixed, ...inside];
-  Object.assign(state, { place: null, marks, found: new Set(exact.size > 0 ? exact : found.slice(0, 12)) });
+  Object.assign(state, { place: null, region: null, marks, found: new Set(exact.size > 0 ? exact : found.slice(0, 12)) });
   delete part("result").dataset.place;
   const shown = documents.filter((item) => ids.has(item.id) && isShown(item));
   const titled = (item) => wordsOf(item.title).some((word) => isMarked(word, marks));
@@ -194,6 +195,7 @@ const showSearched = () => {
 const refresh = () => {
   if (part("search").value.trim() !== "") search(part("search").value);
   else if (state.place) selectPlace(state.place);
+  else if (state.region) selectRegion(state.region);
   else clearAll();
 };
 
@@ -222,4 +224,5 @@ const showFrame = () => {
   for (const part of document.querySelectorAll(plane ? ".torus" : ".plane")) part.hidden = true;
   showLegend();
   showSearched();
+  showContents();
 };

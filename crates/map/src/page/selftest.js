@@ -78,7 +78,33 @@ const selftest = () => {
     check(`words whole at level ${level}`, !plane || boxes.every(([x, , w]) => x >= w && x <= columns * scale - w));
     check(`words apart at level ${level}`, !clash);
   }
-  check("level of detail", layout(6).length >= layout(0).length);
+  // On a lower level of regions more names may stand where words stood, but twice as close there is room for both.
+  check("level of detail", layout(12).length >= layout(0).length);
+
+  // Names of regions do not overlap, nor do words lie on them; every document is in one region of each level.
+  for (const level of [0, 4, 9]) {
+    const scale = levelScale(level), { names } = layout(level);
+    const boxes = names.map(({ box }) => [box.x, box.y, box.w, box.h]);
+    const wordBoxes = layout(level).map(({ word, size, x, y }) => [x * scale, y * scale * view.ratio, widthOf(word) * size / 2, size * 0.5]);
+    const meets = ([x, y, w, h], [u, v, a, b]) => Math.abs(way(x, u, columns * scale)) < w + a &&
+      Math.abs(way(y, v, rows * scale * view.ratio)) < h + b;
+    check(`names apart at level ${level}`, !boxes.some((a, n) => boxes.slice(0, n).some((b) => meets(a, b))));
+    check(`words off names at level ${level}`, !boxes.some((a) => wordBoxes.some((b) => meets(a, b))));
+    check(`names of one level at ${level}`, new Set(names.map(({ region }) => region.level)).size <= 1);
+  }
+  check("documents in regions", levelsOfRegions.every((regions) =>
+    regions.reduce((sum, region) => sum + region.documents.length, 0) === documents.filter((item) => item.placed).length));
+  const contents = part("regions").querySelectorAll("button");
+  check("contents", part("contents").hidden === (contents.length === 0));
+  if (contents.length > 0) {
+    contents[0].click();
+    cancelAnimationFrame(view.flight);
+    check("a region lists its documents", state.region !== null && state.list.length === state.region.documents.filter(isShown).length &&
+      part("heading").textContent.startsWith(state.region.name));
+    paint();
+    press(document, "Escape");
+    check("no region any more", state.region === null);
+  }
 
   // A click lists the documents of that window, also across the seam; against a count cell by cell.
   const cellsOf = (row, column) => {

@@ -33,6 +33,17 @@ const layout = (level) => {
   const bins = Array.from({ length: binsX * binsY }, () => []);
   const same = new Map(); // places of each text
   const apart = 300 * 2 ** (level / 4 * 0.3);
+  const touchedBy = (box) => {
+    const touched = new Set();
+    for (let b = Math.floor((box.y - box.h) / tall * binsY); b <= Math.floor((box.y + box.h) / tall * binsY); b++) {
+      for (let a = Math.floor((box.x - box.w) / wide * binsX); a <= Math.floor((box.x + box.w) / wide * binsX); a++) {
+        touched.add(cellAt(b, binsY) * binsX + cellAt(a, binsX));
+      }
+    }
+    return touched;
+  };
+  shown.names = layoutNames(level, scale);
+  for (const { box } of shown.names) for (const bin of touchedBy(box)) bins[bin].push(box);
   for (const word of words) {
     const size = fontSize(word, level);
     const box = { x: word.x * scale, y: word.y * scale * view.ratio, w: widthOf(word) * size / 2 + 5 + size * 0.2, h: size * 0.66 + 2 };
@@ -45,12 +56,7 @@ const layout = (level) => {
     const near = (other, reachX, reachY) =>
       Math.abs(way(other.x, box.x, wide)) < reachX && Math.abs(way(other.y, box.y, tall)) < reachY;
     if (twins.some((twin) => near(twin, apart, apart))) continue;
-    const touched = new Set();
-    for (let b = Math.floor((box.y - box.h) / tall * binsY); b <= Math.floor((box.y + box.h) / tall * binsY); b++) {
-      for (let a = Math.floor((box.x - box.w) / wide * binsX); a <= Math.floor((box.x + box.w) / wide * binsX); a++) {
-        touched.add(cellAt(b, binsY) * binsX + cellAt(a, binsX));
-      }
-    }
+    const touched = touchedBy(box);
     let free = true;
     for (const bin of touched) {
       if (bins[bin].some((other) => near(other, box.w + other.w, box.h + other.h))) { free = false; break; }
