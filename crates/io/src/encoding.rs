@@ -247,7 +247,7 @@ impl<R: BufRead> Read for Transcoder<R> {
                     return if read > 0 { Ok(read) } else { self.inner.read(buffer) };
                 }
                 State::Decoding(decoder) => {
-                    let sampled = self.sample.fill_buf()?.len() > 0;
+                    let sampled = !self.sample.fill_buf()?.is_empty();
                     let input = if sampled { self.sample.fill_buf()? } else { self.inner.fill_buf()? };
                     let last = input.is_empty();
                     let mut room = vec![0; DECODED];
