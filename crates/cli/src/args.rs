@@ -137,7 +137,7 @@ pub(crate) enum Command {
 
 #[derive(Args, Debug)]
 pub(crate) struct MapArgs {
-    /// Folder of text files (recursive), or CSV, TSV, JSONL file with a text column, or UCI docword file; any
+    /// Folder of text files or web pages (recursive), or CSV, TSV, JSONL file with a text column, or UCI docword file; any
     /// of them may be gzipped. Without it: the doc comments of the crates that Cargo has unpacked here
     pub(crate) path: Option<PathBuf>,
     /// Folder for map.html and model.safetensors
@@ -237,7 +237,7 @@ impl MapModel {
 
 #[derive(Args, Debug)]
 pub(crate) struct FitArgs {
-    /// Folder of text files (recursive), or CSV, TSV, JSONL file with a text column, or UCI docword file; any
+    /// Folder of text files or web pages (recursive), or CSV, TSV, JSONL file with a text column, or UCI docword file; any
     /// of them may be gzipped
     pub(crate) path: PathBuf,
     /// Where to write the model
@@ -368,6 +368,9 @@ pub(crate) struct ReadArgs {
     /// Vocabulary of a docword file, one word per line [default: vocab.NAME.txt beside docword.NAME.txt]
     #[arg(long, value_name = "FILE")]
     pub(crate) vocabulary: Option<PathBuf>,
+    /// Stop at a file of a folder that cannot be read or is of a kind that is not read [default: pass it over and say so]
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 #[derive(Args, Clone, Debug)]

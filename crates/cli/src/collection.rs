@@ -34,6 +34,7 @@ impl<'a> Input<'a> {
         let options = CorpusOptions {
             columns: columns(read),
             vocabulary: read.vocabulary.clone(),
+            strict: read.strict,
             ignore: outputs.iter().map(|path| path.to_path_buf()).collect(),
             ..CorpusOptions::default()
         };
@@ -145,8 +146,19 @@ pub(crate) fn report_corpus<T: Stored>(corpus: &Corpus<T>, report: &Report) {
                 "path": source.path.to_string_lossy(), "format": source.format.to_string(), "gzip": source.gzip,
                 "files": source.files, "skipped": source.skipped.total(), "bytes": source.bytes,
                 "documents": source.documents, "labels": source.labels, "columns": columns,
+                "unreadable": source.skipped.unreadable, "unsupported": source.skipped.unsupported,
+                "encodings": source.encodings,
             }),
         );
+        let lost = source.skipped.unreadable + source.skipped.unsupported;
+        if let Some(first) = source.left_out.iter().find(|left| left.lost).filter(|_| lost > 0) {
+            report.note(format_args!(
+                "{} files or folders could not be read, such as {}: {}; --strict stops there",
+                group_digits(lost),
+                first.path.display(),
+                first.why
+            ));
+        }
     }
     if let Some(words) = &corpus.words {
         report.event(

@@ -32,6 +32,13 @@ impl<W: io::Write> CsvTable<W> {
     }
 }
 
+impl CsvTable<Vec<u8>> {
+    /// All that was written.
+    pub(crate) fn into_inner(self) -> Vec<u8> {
+        self.csv.into_inner().unwrap_or_default() // which a vector never refuses
+    }
+}
+
 /// A field that a spreadsheet takes for text or a number.
 fn cell(field: &str) -> Cow<'_, str> {
     let formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']) && field.parse::<f64>().is_err();

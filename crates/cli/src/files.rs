@@ -5,10 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use countgrid_io::{ModelFile, StagedFiles, check_outputs, check_writable};
+use countgrid_io::{LeftOut, ModelFile, StagedFiles, Summary, check_outputs, check_writable, id_in_folder};
 use countgrid_map::MAX_LAYERS;
 
-use crate::{failure::Failure, training::Checkpoints};
+use crate::{csv_table::CsvTable, failure::Failure, training::Checkpoints};
 
 /// What is written: a page, or one of each layer, and a model; of topographic maps also a table and two pictures.
 pub(crate) struct Files {
@@ -20,6 +20,7 @@ pub(crate) struct Files {
     pub(crate) points: PathBuf,
     pub(crate) svg: PathBuf,
     pub(crate) png: PathBuf,
+    skipped: PathBuf, // the list of what was not read
 }
 
 impl Files {
@@ -32,10 +33,10 @@ impl Files {
     ) -> Result<Self, Failure> {
         // Rather than `./map.html`.
         let file = |name: &str| if folder == Path::new(".") { name.into() } else { folder.join(name) };
-        let [page, model, points, svg, png] =
-            ["map.html", "model.safetensors", "points.csv", "map.svg", "map.png"].map(file);
+        let [page, model, points, svg, png, skipped] =
+            ["map.html", "model.safetensors", "points.csv", "map.svg", "map.png", "skipped.csv"].map(file);
         let layers = (1..=MAX_LAYERS).map(|layer| file(&format!("map-{layer}.html"))).collect();
-        let files = Self { folder: folder.to_owned(), page, layers, used, model, points, svg, png };
+        let files = Self { folder: folder.to_owned(), page, layers, used, model, points, svg, png, skipped };
         let checkpoint = Checkpoints::path_beside(&files.model);
         check_outputs(inputs, files.written(topographic).into_iter().chain([checkpoint.as_path()]))?;
         if folder.exists() {
@@ -47,12 +48,27 @@ impl Files {
     }
 
     fn written(&self, topographic: bool) -> Vec<&Path> {
-        if topographic { self.topographic_paths() } else { [self.pages(), vec![&self.model]].concat() }
+        let mut written =
+            if topographic { self.topographic_paths() } else { [self.pages(), vec![&self.model]].concat() };
+        written.push(&self.skipped);
+        written
     }
 
     /// All that a map may have written.
     pub(crate) fn all(&self) -> Vec<&Path> {
-        self.topographic_paths().into_iter().chain(self.layers.iter().map(PathBuf::as_path)).collect()
+        let others = self.layers.iter().chain([&self.skipped]).map(PathBuf::as_path);
+        self.topographic_paths().into_iter().chain(others).collect()
+    }
+
+    /// The list of the files and folders that were not read, if there are any, or another is to be replaced.
+    pub(crate) fn left_out(&self, source: Option<&Summary>) -> Option<(&Path, Vec<u8>)> {
+        let source = source.filter(|source| !source.left_out.is_empty() || self.skipped.exists())?;
+        let mut table = CsvTable::new(Vec::new(), false);
+        table.write_record(["path", "why"]).ok()?;
+        for LeftOut { path, why, .. } in &source.left_out {
+            table.write_record([&id_in_folder(path, &source.path), why]).ok()?;
+        }
+        Some((&self.skipped, table.into_inner()))
     }
 
     pub(crate) fn topographic_paths(&self) -> Vec<&Path> {

@@ -21,6 +21,7 @@ mod measures;
 mod models;
 mod overwriting;
 mod own_model;
+mod pile;
 mod readme;
 mod real_data;
 #[cfg(unix)]

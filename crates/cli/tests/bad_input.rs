@@ -48,11 +48,19 @@ fn no_documents() {
 
 #[test]
 fn not_utf8() {
-    refused_file("a.csv", b"id,text\n1,good\n2,b\xe4d\n", &["line 3", "not UTF-8", "iconv"]);
+    // Damaged UTF-8, not another encoding.
+    let damaged = "id,text\n1,größer und schöner\n2,b".bytes().chain(*b"\xe4d\n").collect::<Vec<u8>>();
+    refused_file("a.csv", &damaged, &["line 3", "not UTF-8", "remedy: mend the text"]);
     let folder = folder();
     fs::create_dir(folder.path().join("texts")).unwrap();
-    fs::write(folder.path().join("texts/one.txt"), b"Fine.\nNot f\xefne.\n").unwrap();
-    refused(folder.path(), &["map", "texts"], &["one.txt", "line 2", "not UTF-8", "remedy: "]);
+    fs::write(folder.path().join("texts/one.txt"), &damaged).unwrap();
+    refused(
+        folder.path(),
+        &["map", "texts"],
+        &["no documents; 1 file skipped, such as one.txt: not UTF-8 at byte 35"],
+    );
+    fs::write(folder.path().join("texts/two.txt"), "Fine.").unwrap();
+    refused(folder.path(), &["map", "texts", "--strict"], &["one.txt", "line 3", "not UTF-8", "remedy: "]);
 }
 
 #[test]

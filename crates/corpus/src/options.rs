@@ -134,6 +134,9 @@ pub struct CorpusOptions {
     /// Files that are not read, such as those that the program is to write: they may exist from an earlier run. One of them
     /// as the input is an error.
     pub ignore: Vec<PathBuf>,
+    /// Whether a file of a folder that cannot be read, or is of a kind that is not read, is an error. Default: no, it is
+    /// passed over, and [`Summary::left_out`](countgrid_io::Summary::left_out) names it.
+    pub strict: bool,
 }
 
 impl Default for CorpusOptions {
@@ -149,6 +152,7 @@ impl Default for CorpusOptions {
             keep_columns: false,
             blocks: BlockLimits::default(),
             ignore: Vec::new(),
+            strict: false,
         }
     }
 }

@@ -107,6 +107,7 @@ fn visit_path(
         vocabulary: options.vocabulary.clone(),
         ignore: options.ignore.clone(),
         other_columns: options.keep_columns,
+        strict: options.strict,
         // What is not held in memory needs no limit.
         limits: match options.blocks.memory {
             0 => Limits { total_bytes: u64::MAX, ..limits },

@@ -81,9 +81,17 @@ pub enum Problem {
     /// A format for folders was asked for, and this is none.
     NotAFolder,
     /// A folder without texts, or a table with nothing after its header.
-    NoDocuments { skipped: usize },
+    NoDocuments { skipped: usize, first: Option<(String, String)> },
     /// A sequence that is not UTF-8 starts at this byte, counted from 0 after any decompression.
     NotUtf8 { byte: u64 },
+    /// Text that is in no encoding: its bytes have control characters.
+    Binary,
+    /// Text that is not in the encoding that its first bytes, or most of them, are in.
+    Undecodable { encoding: &'static str },
+    /// A document of a kind that is known, and read by no reader of this build.
+    Unsupported { kind: &'static str },
+    /// A document that is not what it begins as.
+    Damaged { kind: &'static str, what: String },
     /// A gzip stream that ends too early.
     TruncatedGzip,
     /// A gzip stream that cannot be decompressed.
@@ -158,15 +166,21 @@ impl fmt::Display for Problem {
             }
             Self::Empty => f.write_str("empty, there is nothing to read"),
             Self::NotAFolder => f.write_str("not a folder"),
-            Self::NoDocuments { skipped: 0 } => f.write_str("no documents"),
-            Self::NoDocuments { skipped } => {
-                write!(
-                    f,
-                    "no documents; {skipped} hidden, empty or binary {} skipped",
-                    plural(*skipped, "file")
-                )
+            Self::NoDocuments { skipped, first } => {
+                f.write_str("no documents")?;
+                if *skipped > 0 {
+                    write!(f, "; {skipped} {} skipped", plural(*skipped, "file"))?;
+                }
+                match first {
+                    Some((file, why)) => write!(f, ", such as {}: {why}", excerpt(file)),
+                    None => Ok(()),
+                }
             }
             Self::NotUtf8 { byte } => write!(f, "not UTF-8 at byte {byte}"),
+            Self::Binary => f.write_str("no text: it has control characters"),
+            Self::Undecodable { encoding } => write!(f, "damaged {encoding}: bytes that are no character"),
+            Self::Unsupported { kind } => write!(f, "{kind}, which is not read"),
+            Self::Damaged { kind, what } => write!(f, "damaged {kind}: {what}"),
             Self::TruncatedGzip => f.write_str("the gzip stream ends too early"),
             Self::DamagedGzip { what } => write!(f, "the gzip stream is damaged: {what}"),
             Self::TooLong { limit } => write!(f, "longer than {limit} bytes, the limit for one record"),
@@ -189,8 +203,12 @@ impl fmt::Display for Problem {
                 )
             }
             Self::NoSuchColumn { role, name, columns } => {
-                let name = excerpt(name);
-                write!(f, "no {role} column `{name}`; the columns are {}", listed(columns))
+                write!(
+                    f,
+                    "no {role} column `{}`; the columns are {}",
+                    excerpt(name),
+                    listed_near(columns, name)
+                )
             }
             Self::NotANumber { column, found } => {
                 write!(f, "a number is expected under `{}`, found `{found}`", excerpt(column))
@@ -264,14 +282,12 @@ impl Problem {
             Self::NoDocuments { .. } => {
                 f.write_str("name a folder with text files, or a CSV, TSV or JSONL file with a text column")
             }
-            Self::NotUtf8 { .. } => {
-                write!(
-                    f,
-                    "convert it, for instance: iconv -f WINDOWS-1252 -t UTF-8 '{}' > utf8.{}",
-                    file.display(),
-                    file.extension().and_then(|e| e.to_str()).unwrap_or("txt")
-                )
+            Self::NotUtf8 { .. } | Self::Undecodable { .. } => {
+                f.write_str("mend the text there: most of it is in this encoding")
             }
+            Self::Binary => f.write_str("name a file of text, or a folder, in which such files are passed over"),
+            Self::Unsupported { .. } => f.write_str("convert it to text, HTML or Word's DOCX"),
+            Self::Damaged { .. } => f.write_str("fetch or write the file again"),
             Self::TruncatedGzip | Self::DamagedGzip { .. } => {
                 write!(f, "fetch the file again; `gzip -t '{}'` tells whether it is whole", file.display())
             }
@@ -340,9 +356,11 @@ pub(crate) fn excerpt(text: &str) -> String {
     short
 }
 
+/// Names that a message lists.
+const NAMES: usize = 12;
+
 /// `` `a`, `b` and 3 more ``: at most a dozen names.
 fn listed(names: &[String]) -> String {
-    const NAMES: usize = 12;
     let mut text =
         names.iter().take(NAMES).map(|n| format!("`{}`", excerpt(n))).collect::<Vec<_>>().join(", ");
     if names.len() > NAMES {
@@ -351,6 +369,65 @@ fn listed(names: &[String]) -> String {
     text
 }
 
+/// As [`listed`]; of more than a dozen names those that are most like `name`.
+fn listed_near(names: &[String], name: &str) -> String {
+    if names.len() <= NAMES {
+        return listed(names);
+    }
+    let key = |name: &str| name.trim().to_lowercase().chars().take(NAME).collect::<Vec<_>>();
+    let wanted = key(name);
+    let mut nearest: Vec<_> = names.iter().map(|name| (edits(&wanted, &key(name)), name)).collect();
+    nearest.sort_by_key(|(edits, _)| *edits); // of equals the first stays first
+    let near: Vec<String> = nearest.into_iter().take(NAMES).map(|(_, name)| name.clone()).collect();
+    format!("{} and {} more", listed(&near), names.len() - NAMES)
+}
+
+/// Characters by which names are compared.
+const NAME: usize = 64;
+
+/// How many characters must be put in, taken out or changed to make one name of the other (Levenshtein 1966).
+fn edits(one: &[char], other: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect(); // of nothing and each beginning of the other
+    for (i, a) in one.iter().enumerate() {
+        let (mut left, mut diagonal) = (i + 1, i);
+        for (b, above) in other.iter().zip(row.iter_mut().skip(1)) {
+            left = (left + 1).min(*above + 1).min(diagonal + usize::from(a != b));
+            diagonal = std::mem::replace(above, left);
+        }
+        row[0] = i + 1;
+    }
+    row.last().copied().unwrap_or(0)
+}
+
 fn plural(n: usize, word: &str) -> String {
     if n == 1 { word.to_owned() } else { format!("{word}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_between_names() {
+        let of = |a: &str, b: &str| edits(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>());
+        for (a, b, expected) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("kitten", "sitting", 3),
+            ("flaw", "lawn", 2),
+            ("é", "e", 1),
+            ("a", "a", 0),
+        ] {
+            assert_eq!((of(a, b), of(b, a)), (expected, expected), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn of_many_columns_the_nearest_are_named() {
+        let names: Vec<String> =
+            (0..30).map(|n| format!("column_{n}")).chain(["Bdy".into(), "story".into()]).collect();
+        let told = listed_near(&names, "body");
+        assert!(told.starts_with("`Bdy`, `story`, `column_0`, ") && told.ends_with(" and 20 more"), "{told}");
+        assert_eq!(listed_near(&names[..2], "body"), "`column_0`, `column_1`");
+    }
 }

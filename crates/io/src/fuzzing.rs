@@ -3,10 +3,13 @@
 //! Each returns whether the input was accepted. What is accepted keeps the promises of its type and survives
 //! being written and read again; what is refused is refused with a line and a remedy.
 
-use std::io::{Cursor, Read, Write};
+use std::cell::Cell;
+use std::io::{BufReader, Cursor, Read, Write};
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
+use encoding_rs::{ISO_2022_JP, UTF_8};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -14,12 +17,13 @@ use crate::alphabet::Alphabet;
 use crate::columns::TEXT;
 use crate::document::{Document, collected};
 use crate::docword::{self, Counts};
+use crate::encoding::{Transcoder, declared, decode, is_page};
 use crate::error::{Problem, ReadError};
 use crate::format::Table;
 use crate::item::Item;
 use crate::options::ReadOptions;
 use crate::sequences::{self, SequenceFormat, SequenceOptions, SequenceSet};
-use crate::source::{Budget, Limits, Source};
+use crate::source::{Budget, HEAD, Limits, Source};
 use crate::{ModelFile, jsonl, table as tables};
 
 const FILE: &str = "input";
@@ -101,6 +105,55 @@ pub fn table(data: &[u8]) -> bool {
         Err(error) => assert!(matches!(error.problem(), Problem::TooLong { .. }), "{error}"),
     }
     true
+}
+
+/// Any bytes as text, whole and as a stream in pieces; the first says how long these are.
+///
+/// # Panics
+/// If a promise is broken.
+#[must_use]
+pub fn encoding(data: &[u8]) -> bool {
+    let Some((&length, bytes)) = data.split_first() else { return false };
+    let found = Rc::new(Cell::new(UTF_8));
+    let inner = BufReader::with_capacity(usize::from(length) + 1, bytes);
+    let mut stream = Transcoder::new(inner, &bytes[..bytes.len().min(HEAD)], Rc::clone(&found));
+    let (mut read, mut piece) = (Vec::new(), [0; 3]);
+    let ended = loop {
+        match stream.read(&mut piece) {
+            Ok(0) => break Ok(()),
+            Ok(length) => read.extend_from_slice(&piece[..length]),
+            Err(error) => break Err(error),
+        }
+    };
+    match decode(bytes.to_vec(), None) {
+        Ok((text, encoding)) => {
+            assert!(text.len() <= 3 * bytes.len());
+            if encoding != ISO_2022_JP {
+                ended.unwrap_or_else(|error| panic!("{error}"));
+                assert_eq!(found.get(), encoding);
+                assert_eq!(read.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&read), text.as_bytes());
+            }
+            true
+        }
+        Err((problem, line)) => {
+            assert_eq!(line.is_some(), matches!(problem, Problem::NotUtf8 { .. }));
+            refused(&ReadError::new(Path::new(FILE), line, problem), bytes)
+        }
+    }
+}
+
+/// Any bytes as a web page.
+///
+/// # Panics
+/// If a promise is broken.
+#[cfg(feature = "html")]
+#[must_use]
+pub fn page(data: &[u8]) -> bool {
+    let Ok((text, _)) = decode(data.to_vec(), declared(data)) else { return false };
+    let (title, found) = crate::page::page(&text);
+    assert!(title.is_none_or(|title| !title.is_empty() && title.len() <= 3 * text.len()));
+    assert!(found.len() <= 4 * text.len()); // a reference such as `&nGt;` is shorter than its characters; a tag ends a line
+    is_page(data)
 }
 
 /// Any bytes as JSON lines.
@@ -309,7 +362,11 @@ fn refused(error: &ReadError, bytes: &[u8]) -> bool {
         None => assert!(
             matches!(
                 error.problem(),
-                Problem::Empty | Problem::NoDocuments { .. } | Problem::VocabularyLength { .. }
+                Problem::Empty
+                    | Problem::Binary
+                    | Problem::Undecodable { .. }
+                    | Problem::NoDocuments { .. }
+                    | Problem::VocabularyLength { .. }
             ),
             "{message}"
         ),

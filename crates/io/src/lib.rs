@@ -1,6 +1,6 @@
 //! Documents, counts and model files, read and written with care.
 //!
-//! - [`read`] takes a path and finds out what it holds: a folder of text files, CSV, TSV, JSON lines, or UCI
+//! - [`read`] takes a path and finds out what it holds: a folder of text files and web pages, CSV, TSV, JSON lines, or UCI
 //!   docword counts, any of them compressed by gzip. [`read_table`], [`read_json_lines`] and [`read_docword`] take
 //!   any [`BufRead`](std::io::BufRead).
 //! - [`visit`] hands over one document or bag after the other; a [`BlockFile`] keeps bags that are too many for the
@@ -28,6 +28,7 @@
 //! # Features
 //! `files` (default): folders, temporary files (for docword files and blocks that are too large for the memory) and files
 //! that are written as a whole. Without it there is no [`save`], and of paths only files are read.
+//! `html`: web pages of a folder, of which the main text is read. Without it they are passed over.
 //! `fuzzing`: the bodies of the fuzz targets. No part of the interface.
 #![doc(html_root_url = "https://docs.rs/countgrid-io/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -41,6 +42,7 @@ mod blocks;
 mod columns;
 mod document;
 mod docword;
+mod encoding;
 mod error;
 #[cfg(feature = "files")]
 mod folder;
@@ -56,6 +58,8 @@ mod name;
 mod options;
 #[cfg(feature = "files")]
 mod outputs;
+#[cfg(all(feature = "files", feature = "html"))]
+mod page;
 mod read;
 mod runs;
 mod sequences;
@@ -81,7 +85,7 @@ pub use crate::jsonl::read_json_lines;
 pub use crate::model::save;
 pub use crate::model::{ModelFile, NamedTable, TableData, load};
 pub use crate::model_error::{ModelError, ModelProblem};
-pub use crate::name::Skipped;
+pub use crate::name::{LeftOut, Skipped};
 pub use crate::options::ReadOptions;
 #[cfg(feature = "files")]
 pub use crate::outputs::{OutputError, check_outputs};

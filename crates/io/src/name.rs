@@ -1,6 +1,6 @@
 //! What files are by their names.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Files of a folder that were not read, by reason.
 ///
@@ -9,7 +9,7 @@ use std::path::Path;
 pub struct Skipped {
     /// Files and folders whose name begins with a dot.
     pub hidden: usize,
-    /// Files with a zero byte near the start, or of an unknown kind and not UTF-8; generated source code.
+    /// Files that are no text in any encoding: they have control characters; generated source code.
     pub binary: usize,
     /// Files with nothing but white space.
     pub empty: usize,
@@ -17,14 +17,33 @@ pub struct Skipped {
     pub tables: usize,
     /// Links to folders, sockets and devices.
     pub special: usize,
+    /// Files and folders that cannot be opened, that are damaged or too long.
+    pub unreadable: usize,
+    /// Documents of a kind that is known, and read by no reader of this build.
+    pub unsupported: usize,
 }
 
 impl Skipped {
     /// All of them.
     #[must_use]
     pub fn total(&self) -> usize {
-        self.hidden + self.binary + self.empty + self.tables + self.special
+        let Self { hidden, binary, empty, tables, special, unreadable, unsupported } = *self;
+        hidden + binary + empty + tables + special + unreadable + unsupported
     }
+}
+
+/// A file or folder that was not read, and why.
+///
+/// Example: [`Summary`](crate::Summary).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its path.
+    pub path: PathBuf,
+    /// Why, in a few words.
+    pub why: String,
+    /// Whether it may have held documents: it is [unreadable](Skipped::unreadable) or of a kind that is
+    /// [not read](Skipped::unsupported).
+    pub lost: bool,
 }
 
 /// What a file is by its name, without `.gz`.
@@ -35,7 +54,7 @@ pub(crate) enum Name {
     JsonLines,
     Docword,
     Vocabulary,
-    /// Surely meant as text, so that an encoding other than UTF-8 is an error.
+    /// Surely meant as text.
     Text,
     /// A readme or a licence.
     About,

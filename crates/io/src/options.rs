@@ -18,6 +18,9 @@ pub struct ReadOptions {
     /// Whether [`visit`](crate::visit) hands over the columns of a table or of JSON lines that have no role, too: see
     /// [`Item::OtherColumns`](crate::Item::OtherColumns). [`read`](crate::read) passes over them in any case.
     pub other_columns: bool,
+    /// Whether a file of a folder that cannot be read, or is of a kind that is not read, is an error. Else it is passed over,
+    /// and [`Summary::left_out`](crate::Summary::left_out) names it.
+    pub strict: bool,
     /// When to give up.
     pub limits: Limits,
 }

@@ -1,9 +1,12 @@
 //! One way in, whatever the path holds.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
+
+use encoding_rs::UTF_8;
 
 use crate::columns::{Columns, Roles, TEXT, look_like_names};
 use crate::document::Document;
@@ -13,7 +16,7 @@ use crate::error::{Problem, ReadError};
 use crate::folder::{self, Listing};
 use crate::format::{Format, Table};
 use crate::item::Item;
-use crate::name::{Name, Skipped};
+use crate::name::{LeftOut, Name, Skipped};
 use crate::options::ReadOptions;
 use crate::source::{Budget, Source};
 use crate::{jsonl, table};
@@ -31,7 +34,17 @@ pub enum DataSet {
 
 /// What was read, to be printed.
 ///
-/// Example: [`read`](crate::read).
+/// ```
+/// use countgrid_io::{ReadOptions, read};
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("a.txt"), b"Le caf\xe9 est ferm\xe9, l'h\xf4tel est ouvert.")?;
+/// std::fs::write(folder.path().join("b.jpg"), b"\xff\xd8\xff\xe0\0\x10JFIF")?;
+/// let (_, summary) = read(folder.path(), &ReadOptions::default())?;
+/// assert_eq!(summary.encodings.into_iter().collect::<Vec<_>>(), [("windows-1252", 1)]);
+/// assert_eq!(summary.left_out[0].path, folder.path().join("b.jpg"));
+/// assert_eq!((summary.skipped.binary, summary.left_out[0].why.as_str()), (1, "no text: it has control characters"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// The file or folder that was read: the path given, or the one data file in that folder.
@@ -44,6 +57,12 @@ pub struct Summary {
     pub files: usize,
     /// Files passed over.
     pub skipped: Skipped,
+    /// Which these are, and why each was.
+    pub left_out: Vec<LeftOut>,
+    /// Files that were web pages, of which the main text is read.
+    pub pages: usize,
+    /// Files that were not in UTF-8, by the name of their encoding.
+    pub encodings: BTreeMap<&'static str, usize>,
     /// Bytes read, after decompression.
     pub bytes: u64,
     /// Documents found.
@@ -63,8 +82,16 @@ impl fmt::Display for Summary {
         }
         let files = if self.files == 1 { "file" } else { "files" };
         write!(f, ", {:.1} MB in {} {files}", self.bytes as f64 / 1e6, self.files)?;
-        let Skipped { hidden, binary, empty, tables, special } = self.skipped;
+        if self.pages > 0 {
+            write!(f, ", {} of them HTML", self.pages)?;
+        }
+        for (encoding, files) in &self.encodings {
+            write!(f, ", {files} of them in {encoding}")?;
+        }
+        let Skipped { hidden, binary, empty, tables, special, unreadable, unsupported } = self.skipped;
         let reasons = [
+            (unreadable, "unreadable"),
+            (unsupported, "of kinds that are not read"),
             (hidden, "hidden"),
             (binary, "binary"),
             (empty, "empty"),
@@ -89,14 +116,16 @@ impl fmt::Display for Summary {
 ///
 /// | path | read as |
 /// |---|---|
-/// | a folder | its text files, recursively; the first subfolder is the label |
+/// | a folder | its text files and web pages, recursively; the first subfolder is the label |
 /// | a folder with one data file and no text but a readme or licence | that file |
 /// | `.csv`, `.tsv`, `.jsonl` | a table with a header line, JSON lines |
 /// | a table without a column of text, but with columns of numbers | counts: a feature for each of these columns |
 /// | `docword*` | UCI counts, with the vocabulary beside it |
 /// | any other file | whichever of these its first lines look like |
 ///
-/// Any file may be compressed by gzip, which is told by its content.
+/// Any file may be compressed by gzip, which is told by its content, and in any encoding, which is found: UTF-8, UTF-16,
+/// or one of those of the Encoding Standard that the frequencies of its characters speak for. A file of a folder that
+/// cannot be read is passed over, unless [`ReadOptions::strict`](crate::ReadOptions::strict) is set.
 ///
 /// # Errors
 /// [`ReadError`] names the file, the line, what is wrong and the remedy. Numbers of a table that are negative are no
@@ -172,7 +201,7 @@ pub fn visit<E: From<ReadError>>(
     }
     #[cfg(feature = "files")]
     if about.is_dir() {
-        let mut listing = Listing::read(path)?;
+        let mut listing = Listing::read(path, options.strict)?;
         listing.leave_out(&options.ignore);
         let table = match options.format {
             Some(Format::Folder) => None,
@@ -198,13 +227,17 @@ fn visit_folder<E: From<ReadError>>(
     each: Visitor<'_, E>,
 ) -> Result<Summary, E> {
     let visit = &mut |document| each(Item::Document(document));
-    let (labels, skipped) = folder::each(path, listing, budget, &options.limits, visit)?;
+    let folder::Found { labels, files, pages, passed, encodings } =
+        folder::each(path, listing, budget, options, visit)?;
     let summary = Summary {
         path: path.to_path_buf(),
         format: Format::Folder,
         gzip: false,
-        files: labels.len(),
-        skipped,
+        files,
+        skipped: passed.skipped,
+        left_out: passed.left_out,
+        pages,
+        encodings,
         bytes: budget.used(),
         documents: labels.len(),
         labels: labels.iter().flatten().collect::<HashSet<_>>().len(),
@@ -220,7 +253,8 @@ fn visit_file<E: From<ReadError>>(
     budget: &Budget,
     each: Visitor<'_, E>,
 ) -> Result<Summary, E> {
-    let source = Source::open(path, budget)?;
+    let source = Source::open_text(path, budget)?;
+    let encoding = Rc::clone(&source.encoding);
     let refuse = |problem| Err(ReadError::new(path, None, problem).into());
     if source.head.is_empty() {
         return refuse(Problem::Empty);
@@ -238,6 +272,9 @@ fn visit_file<E: From<ReadError>>(
         gzip: source.gzip,
         files: 1,
         skipped: Skipped::default(),
+        left_out: Vec::new(),
+        pages: 0,
+        encodings: BTreeMap::new(),
         bytes: 0,
         documents: 0,
         labels: 0,
@@ -267,6 +304,9 @@ fn visit_file<E: From<ReadError>>(
         }
         Format::Folder | Format::Other(_) => return refuse(Problem::NotAFolder),
     }
+    if encoding.get() != UTF_8 {
+        summary.encodings.insert(encoding.get().name(), 1);
+    }
     (summary.bytes, summary.documents, summary.labels) = (budget.used(), documents, labels.len());
     Ok(summary)
 }
@@ -288,7 +328,7 @@ fn visit_counts<E: From<ReadError>>(
             ReadError::new(path, None, Problem::NoVocabulary { expected })
         })?,
     };
-    let words = Source::open(vocabulary, budget)?;
+    let words = Source::open_text(vocabulary, budget)?;
     docword::each(source.reader(), path, words.reader(), vocabulary, &options.limits, docword::RUN, each)
 }
 

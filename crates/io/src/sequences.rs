@@ -101,7 +101,7 @@ pub struct SequenceSet {
 /// ```
 pub fn read_sequences(path: impl AsRef<Path>, options: &SequenceOptions) -> Result<SequenceSet, ReadError> {
     let path = path.as_ref();
-    let source = Source::open(path, &Budget::new(options.limits.total_bytes))?;
+    let source = Source::open_text(path, &Budget::new(options.limits.total_bytes))?;
     if source.head.is_empty() {
         return Err(ReadError::new(path, None, Problem::Empty));
     }

@@ -6,8 +6,12 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 use std::rc::Rc;
 
+use encoding_rs::{Encoding, UTF_8};
 use flate2::bufread::MultiGzDecoder;
 
+use crate::encoding::Transcoder;
+#[cfg(feature = "files")]
+use crate::encoding::decode;
 use crate::error::{Problem, ReadError};
 
 /// How much is read before giving up, so that a small file cannot fill the memory.
@@ -46,7 +50,8 @@ impl Budget {
 
 /// What the layers below tell the reader above through an [`io::Error`].
 #[derive(Debug)]
-enum Stop {
+pub(crate) enum Stop {
+    Undecodable(&'static str),
     TooMuch(u64),
     Truncated,
     Damaged(String),
@@ -61,6 +66,7 @@ impl std::error::Error for Stop {}
 impl Stop {
     fn problem(&self) -> Problem {
         match self {
+            Self::Undecodable(encoding) => Problem::Undecodable { encoding },
             Self::TooMuch(limit) => Problem::TooMuch { limit: *limit },
             Self::Truncated => Problem::TruncatedGzip,
             Self::Damaged(what) => Problem::DamagedGzip { what: what.clone() },
@@ -115,6 +121,8 @@ pub(crate) struct Source {
     pub(crate) head: Vec<u8>,
     /// Whether it was compressed.
     pub(crate) gzip: bool,
+    /// The encoding of its text, as far as that has been read; UTF-8 until found otherwise.
+    pub(crate) encoding: Rc<Cell<&'static Encoding>>,
     rest: Box<dyn BufRead>,
 }
 
@@ -138,7 +146,22 @@ impl Source {
         };
         let mut head = Vec::new();
         rest.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(problem_of)?;
-        Ok(Self { head, gzip, rest })
+        Ok(Self { head, gzip, encoding: Rc::new(Cell::new(UTF_8)), rest })
+    }
+
+    /// The same file as UTF-8, whatever its encoding.
+    pub(crate) fn text(self) -> Result<Self, Problem> {
+        let Self { head, gzip, encoding, rest } = self;
+        let whole = Cursor::new(head.clone()).chain(rest);
+        let mut rest = Box::new(BufReader::new(Transcoder::new(whole, &head, Rc::clone(&encoding))));
+        let mut head = Vec::new();
+        rest.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(problem_of)?;
+        Ok(Self { head, gzip, encoding, rest })
+    }
+
+    /// Opens a file of text.
+    pub(crate) fn open_text(path: &Path, budget: &Budget) -> Result<Self, ReadError> {
+        Self::open(path, budget)?.text().map_err(|problem| ReadError::new(path, None, problem))
     }
 
     /// Everything, from the first byte.
@@ -201,10 +224,10 @@ pub fn open(path: &Path, limits: &Limits) -> Result<impl BufRead + use<>, ReadEr
     Ok(Source::open(path, &Budget::new(limits.total_bytes))?.reader())
 }
 
-/// Reads a text file as a whole, of at most [`Limits::record_bytes`], decompressed and without a byte order mark.
+/// Reads a text file as a whole, of at most [`Limits::record_bytes`], decompressed, from whatever encoding it is in.
 ///
 /// # Errors
-/// [`ReadError`] for a file that cannot be opened, is too long or is not UTF-8.
+/// [`ReadError`] for a file that cannot be opened, is too long or is no text.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -215,7 +238,9 @@ pub fn open(path: &Path, limits: &Limits) -> Result<impl BufRead + use<>, ReadEr
 /// ```
 #[cfg(feature = "files")]
 pub fn read_text_file(path: &Path, limits: &Limits) -> Result<String, ReadError> {
-    read_text(open(path, limits)?, path, limits.record_bytes)
+    let bytes = read_bytes(open(path, limits)?, path, limits.record_bytes)?;
+    let (text, _) = decode(bytes, None).map_err(|(problem, line)| ReadError::new(path, line, problem))?;
+    Ok(text)
 }
 
 /// Lines of UTF-8 text, each at most so long, with their numbers.
@@ -280,24 +305,16 @@ impl<'a, R: BufRead> Lines<'a, R> {
     }
 }
 
-/// A whole text file.
+/// A whole file.
 #[cfg(feature = "files")]
-pub(crate) fn read_text(reader: impl BufRead, file: &Path, limit: usize) -> Result<String, ReadError> {
+pub(crate) fn read_bytes(reader: impl BufRead, file: &Path, limit: usize) -> Result<Vec<u8>, ReadError> {
     let mut bytes = Vec::new();
     let read = reader.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes);
     read.map_err(|error| ReadError::new(file, None, problem_of(error)))?;
     if bytes.len() > limit {
         return Err(ReadError::new(file, None, Problem::TooLong { limit }));
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let byte = error.utf8_error().valid_up_to();
-        let line = 1 + error.as_bytes()[..byte].iter().filter(|&&b| b == b'\n').count() as u64;
-        ReadError::new(file, Some(line), Problem::NotUtf8 { byte: byte as u64 })
-    })?;
-    Ok(match text.strip_prefix('\u{feff}') {
-        Some(rest) => rest.to_owned(),
-        None => text,
-    })
+    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -323,7 +340,7 @@ mod tests {
         assert!(matches!(refused.problem(), Problem::TooLong { limit: 1000 }));
         // The limit, two bytes that could have been a line end, and what the buffer holds beyond.
         assert!(taken.get() <= 1000 + 2 + 16, "{}", taken.get());
-        let refused = read_text(BufReader::with_capacity(16, Endless(taken.clone())), Path::new("a"), 1000);
+        let refused = read_bytes(BufReader::with_capacity(16, Endless(taken.clone())), Path::new("a"), 1000);
         assert!(matches!(refused.unwrap_err().problem(), Problem::TooLong { limit: 1000 }));
         assert!(taken.get() <= 2 * (1000 + 2 + 16), "{}", taken.get());
     }

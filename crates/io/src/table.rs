@@ -150,7 +150,7 @@ pub(crate) fn each<E: From<ReadError>>(
     }
     if documents == 0 {
         roles.text(&names).map_err(|problem| ReadError::new(file, Some(header), problem))?;
-        return Err(ReadError::new(file, None, Problem::NoDocuments { skipped: 0 }).into());
+        return Err(ReadError::new(file, None, Problem::NoDocuments { skipped: 0, first: None }).into());
     }
     let mut named = roles.listed(&names);
     if let Some(numbers) = numbers {

@@ -34,7 +34,7 @@ fn a_folder_without_documents() {
     let useless = folder(&[(".hidden", b"text"), ("blank.txt", b" \n"), ("image.png", b"\x89PNG\0\0")]);
     assert_eq!(
         refusal(useless.path(), "", &ReadOptions::default()),
-        format!("~/: no documents; 3 hidden, empty or binary files skipped\n{remedy}")
+        format!("~/: no documents; 3 files skipped\n{remedy}")
     );
 }
 
@@ -98,32 +98,26 @@ fn a_quote_that_is_never_closed() {
 }
 
 #[test]
-fn text_that_is_not_utf_8() {
-    let remedy = |name: &str, ending: &str| {
-        format!("remedy: convert it, for instance: iconv -f WINDOWS-1252 -t UTF-8 '~/{name}' > utf8.{ending}")
-    };
+fn damaged_utf_8() {
+    let remedy = "remedy: mend the text there: most of it is in this encoding";
     // A byte order mark counts, and so do line ends.
     for (name, bytes, line, byte) in [
         ("a.csv", b"\xef\xbb\xbfid,text\r\n1,na\xefve\r\n".as_slice(), 2, 16),
-        ("a.tsv", b"id\ttext\n1\tna\xefve\n", 2, 12),
-        ("a.jsonl", b"{\"text\":\"a\"}\n{\"text\":\"na\xefve\"}", 2, 24),
+        ("a.tsv", b"id\ttext\n1\tna\xc3\xafve caf\xc3\xa9 \xef\n", 2, 23),
+        ("a.jsonl", b"{\"text\":\"\xc3\xa4\xc3\xa4\"}\n{\"text\":\"na\xefve\"}", 2, 27),
     ] {
-        let expected =
-            format!("~/{name}, line {line}: not UTF-8 at byte {byte}\n{}", remedy(name, &name[2..]));
-        assert_eq!(says(name, bytes), expected);
+        assert_eq!(says(name, bytes), format!("~/{name}, line {line}: not UTF-8 at byte {byte}\n{remedy}"));
     }
-    // In a folder the file is named; without an ending it is meant as text all the same.
-    for name in ["a.txt", "b/37913"] {
-        let folder = folder(&[(name, b"One.\nna\xefve\n")]);
-        assert_eq!(
-            refusal(folder.path(), "", &ReadOptions::default()).replace("~//", "~/"),
-            format!("~/{name}, line 2: not UTF-8 at byte 7\n{}", remedy(name, "txt"))
-        );
+    let strict = ReadOptions { strict: true, ..ReadOptions::default() };
+    for name in ["a.txt", "b/37913", "c.xyz"] {
+        let folder = folder(&[(name, b"\xc3\xa4\xc3\xb6\nna\xefve\n"), ("d.txt", b"Fine.")]);
+        let path = folder.path().join(name);
+        let message = countgrid_io::read(folder.path(), &strict).unwrap_err().to_string();
+        assert_eq!(message, format!("{}, line 2: not UTF-8 at byte 7\n{remedy}", path.display()));
+        let (_, summary) = countgrid_io::read(folder.path(), &ReadOptions::default()).unwrap();
+        assert_eq!((summary.skipped.unreadable, summary.left_out.len()), (1, 1));
+        assert_eq!((summary.left_out[0].path.as_path(), summary.left_out[0].lost), (path.as_path(), true));
     }
-    // A character that is cut off by the end of the file.
-    let folder = folder(&[("a.md", b"caf\xc3")]);
-    let message = refusal(folder.path(), "", &ReadOptions::default());
-    assert!(message.contains("a.md, line 1: not UTF-8 at byte 3\n"), "{message}");
 }
 
 #[test]
@@ -260,11 +254,13 @@ fn more_than_the_limits() {
     ]);
     let long = |file: &str| refusal(folder.path(), file, &limits(99, 1000));
     let remedy = "remedy: split the text into several documents, or raise the limit";
+    let nothing = "remedy: name a folder with text files, or a CSV, TSV or JSONL file with a text column";
     let wrong = "longer than 99 bytes, the limit for one record";
     for file in ["a.csv", "quoted.csv", "a.tsv", "a.jsonl"] {
         assert_eq!(long(file), format!("~/{file}, line 2: {wrong}\n{remedy}"));
     }
-    assert_eq!(long("texts"), format!("~/texts/a.txt: {wrong}\n{remedy}"));
+    let skipped = format!("~/texts: no documents; 1 file skipped, such as a.txt: {wrong}\n{nothing}");
+    assert_eq!(long("texts"), skipped);
     // At the limit all is well.
     for file in ["a.csv", "quoted.csv", "a.tsv", "texts"] {
         countgrid_io::read(folder.path().join(file), &limits(100, 1000)).unwrap();

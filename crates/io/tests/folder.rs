@@ -34,12 +34,35 @@ fn what_is_no_text_is_counted() {
         ("picture.png", b"\x89PNG\0\0\0"),
         ("archive.gz", &gzip(b"tar\0\0")),
         ("latin.xyz", b"na\xefve"),
+        ("noise.xyz", b"na\xef\x01e"),
+        ("paper.pdf", b"%PDF-1.7\nna\xefve"),
+        ("archive.zip", b"PK\x03\x04\0"),
+        ("cut.txt.gz", &gzip(b"A text that is cut.")[..20]),
         ("table.csv", b"text\none\n"),
     ]);
     let (found, summary) = documents(folder.path());
-    assert_eq!(found.len(), 1);
-    assert_eq!(summary.skipped, Skipped { hidden: 2, binary: 3, empty: 1, tables: 1, special: 0 });
-    assert!(summary.to_string().ends_with("; skipped 2 hidden, 3 binary, 1 empty, 1 tables"), "{summary}");
+    assert_eq!(found.iter().map(|document| document.text.as_str()).collect::<Vec<_>>(), ["Text.", "naïve"]);
+    let skipped =
+        Skipped { hidden: 2, binary: 3, empty: 1, tables: 1, special: 0, unreadable: 1, unsupported: 2 };
+    assert_eq!(summary.skipped, skipped);
+    let told = ", 1 of them in windows-1252; skipped 1 unreadable, 2 of kinds that are not read, 2 hidden, 3 binary, \
+                1 empty, 1 tables";
+    assert!(summary.to_string().ends_with(told), "{summary}");
+    let left_out: Vec<_> = summary.left_out.iter().map(|left| (left.why.as_str(), left.lost)).collect();
+    let binary = ("no text: it has control characters", false);
+    let expected = [
+        ("hidden", false), // .git
+        ("hidden", false),
+        binary,
+        ("a ZIP archive, as DOCX, ODT, EPUB and XLSX are, which is not read", true),
+        ("the gzip stream ends too early", true),
+        ("empty", false),
+        binary,
+        ("PDF, which is not read", true),
+        binary,
+        ("a table among texts", false),
+    ];
+    assert_eq!(left_out, expected);
 }
 
 fn labels(files: &[&str]) -> Vec<Option<String>> {
@@ -113,4 +136,78 @@ fn links_to_files_are_read_and_links_to_folders_are_not() {
     let texts: Vec<_> = found.iter().map(|document| document.text.as_str()).collect();
     assert_eq!(texts, ["Linked.", "Here."]);
     assert_eq!(summary.skipped.special, 2);
+}
+
+#[test]
+fn tables_in_any_encoding_are_read_like_utf_8() {
+    let text = "Die Größe der Fläche wird über alle Maße hinaus häufig überschätzt";
+    let table = format!("id,text\r\nä,{text}\r\nö,\"{text}, noch öfter\"\r\n");
+    let lines = format!("{{\"text\": \"{text}\"}}\n");
+    let western = |text: &str| text.chars().map(|c| c as u8).collect::<Vec<u8>>(); // all below U+0100
+    let wide =
+        |text: &str| format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
+    for (encoding, table, lines, file) in [
+        ("UTF-8", table.as_bytes().to_vec(), lines.as_bytes().to_vec(), text.as_bytes().to_vec()),
+        ("windows-1252", western(&table), western(&lines), western(text)),
+        ("UTF-16LE", wide(&table), wide(&lines), wide(text)),
+    ] {
+        let folder = folder(&[
+            ("a.csv", &table),
+            ("b.csv.gz", &gzip(&table)),
+            ("c.jsonl", &lines),
+            ("d", &table), // told by its first line
+            ("texts/e.txt", &file),
+        ]);
+        for (name, texts) in [("a.csv", 2), ("b.csv.gz", 2), ("c.jsonl", 1), ("d", 2), ("texts", 1)] {
+            let (found, summary) = documents(&folder.path().join(name));
+            assert_eq!((found.len(), found[0].text.as_str()), (texts, text), "{encoding} {name}");
+            let told: Vec<_> = summary.encodings.into_keys().collect();
+            assert_eq!(told, if encoding == "UTF-8" { vec![] } else { vec![encoding] }, "{name}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_opened_is_passed_over() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder(&[("a.txt", b"Text."), ("closed.txt", b"Text."), ("shut/b.txt", b"Text.")]);
+    let close = |name: &str, mode| {
+        std::fs::set_permissions(folder.path().join(name), std::fs::Permissions::from_mode(mode)).unwrap()
+    };
+    ["closed.txt", "shut"].iter().for_each(|name| close(name, 0));
+    let readable = std::fs::read(folder.path().join("closed.txt")).is_ok();
+    let read = (!readable).then(|| documents(folder.path()));
+    let options = ReadOptions { strict: true, ..ReadOptions::default() };
+    let refused = countgrid_io::read(folder.path(), &options).err();
+    close("shut", 0o700); // so that the folder can be removed
+    let Some((found, summary)) = read else {
+        eprintln!("skipped: this user may open any file");
+        return;
+    };
+    assert_eq!((found.len(), summary.skipped.unreadable), (1, 2));
+    assert!(refused.unwrap().to_string().contains("cannot be read: "));
+}
+
+#[cfg(feature = "html")]
+#[test]
+fn pages_are_told_by_their_content() {
+    let page = "<!-- saved -->\n<!doctype html><meta charset='iso-8859-5'><title>Мир</title><p>Широкая <b>дорога</b>";
+    let cyrillic = |text: &str| -> Vec<u8> {
+        text.chars().map(|c| if c.is_ascii() { c as u8 } else { (c as u32 - 0x360) as u8 }).collect()
+    };
+    let folder = folder(&[
+        ("a", b"<HTML><body><p>Red<td>ants<script>var x;</script></body>"),
+        ("b.htm", &cyrillic(page)),
+        ("c.html", b"No page: 1 < 2 and a <b>tag</b>"),
+        ("d.html.gz", &gzip(b"<html><head><title></title></head><body>Bees</body></html>")),
+        ("e.html", b"<html><script>only()</script></html>"),
+    ]);
+    let (found, summary) = documents(folder.path());
+    let found: Vec<_> =
+        found.iter().map(|document| (document.title.as_str(), document.text.as_str())).collect();
+    let plain = "No page: 1 < 2 and a <b>tag</b>";
+    assert_eq!(found, [("Red", "Red\nants"), ("Мир", "Широкая дорога"), (plain, plain), ("Bees", "Bees")]);
+    assert_eq!((summary.pages, summary.skipped.empty), (3, 1));
+    assert_eq!(summary.encodings.into_iter().collect::<Vec<_>>(), [("ISO-8859-5", 1)]);
 }

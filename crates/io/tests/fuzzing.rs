@@ -62,6 +62,17 @@ fn table() {
 }
 
 #[test]
+fn encoding() {
+    replay("encoding", fuzzing::encoding, 20_000);
+}
+
+#[cfg(feature = "html")]
+#[test]
+fn page() {
+    replay("page", fuzzing::page, 20_000);
+}
+
+#[test]
 fn jsonl() {
     replay("jsonl", fuzzing::jsonl, 20_000);
 }

@@ -89,10 +89,18 @@ fn draw<T: Stored>(
         write_html(page, &mut html).map_err(|error| Failure::new(format_args!("the page: {error}"), BUG))?;
         rendered.push((path, html));
     }
+    let left_out = files.left_out(corpus.source.as_ref());
+    let list = left_out.as_ref().map(|(path, _)| *path);
+    rendered.extend(left_out);
     {
         let _whole = interrupt.writing_results();
         files.write(&rendered, &grid.to_file())?;
     }
-    report_files(report, &corpus, &grid, &[files.pages(), vec![&files.model]].concat());
+    report_files(
+        report,
+        &corpus,
+        &grid,
+        &[files.pages(), vec![&files.model], list.into_iter().collect()].concat(),
+    );
     checkpoints.end()
 }

@@ -108,19 +108,22 @@ pub(crate) fn run<T: Stored>(
     let (mut html, mut table) = (Vec::new(), Vec::new());
     write_html(&page, &mut html).map_err(|error| of_page(&error))?;
     write((&mut table, args.raw_csv), &corpus, &places).map_err(|error| of_picture(&error))?;
-    let rendered = [
+    let mut rendered = vec![
         (files.page.as_path(), html),
         (files.points.as_path(), table),
         (files.svg.as_path(), scatter.svg().map_err(|error| of_picture(&error))?.into_bytes()),
         (files.png.as_path(), scatter.png().map_err(|error| of_picture(&error))?),
     ];
+    let left_out = files.left_out(corpus.source.as_ref());
+    let list = left_out.as_ref().map(|(path, _)| *path);
+    rendered.extend(left_out);
     {
         let _whole = interrupt.writing_results();
         files.write(&rendered, &model)?;
     }
     let summary = map.summary();
     report.files_written(
-        &files.topographic_paths(),
+        &[files.topographic_paths(), list.into_iter().collect()].concat(),
         json!({
             "documents": corpus.bags.len(), "tokens": corpus.tokens, "vocabulary": corpus.vocabulary.len(),
             "iterations": summary.map(|summary| summary.iterations), "end": summary.map(FitSummary::end_reason),
