@@ -183,8 +183,8 @@ fn merges(
         weight[a] * weight[b] / (weight[a] + weight[b]) * apart
     };
     let mut heap = BinaryHeap::new();
-    for a in 0..cells {
-        for &b in next[a].iter().filter(|&&b| a < b) {
+    for (a, around) in next.iter().enumerate() {
+        for &b in around.iter().filter(|&&b| a < b) {
             heap.push(Pair { cost: cost(&roots, &weight, [a, b]), parts: [a, b], versions: [0; 2] });
         }
     }

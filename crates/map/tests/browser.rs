@@ -23,8 +23,18 @@ const HOSTILE: &str = "</script><script>document.title='out'</script><img src=x 
 
 /// More than the beginning that a list shows, in several scripts; of every seventh document there is none.
 fn whole_text(n: usize) -> String {
-    let words =
-        ["hard", "drive", "Insurance", "clipper", "chip", "don't", "été", "猫坐在垫子上", "STRASSE", "42"];
+    let words = [
+        "hard",
+        "drive",
+        "Insurance",
+        "clipper",
+        "chip",
+        "don't",
+        "été",
+        "猫坐在垫子上",
+        "https://example.org/a?b=c",
+        "javascript:alert(1)",
+    ];
     match n % 7 {
         6 => String::new(),
         _ => (0..40 + n % 90)

@@ -95,7 +95,7 @@ const openEntry = (button, item) => {
   const [place] = item.places;
   const local = new Set(place ? wordsAt(place.row, place.column, 60).flatMap(wordsOf) : []);
   const reader = element("div", { className: "reader" },
-    element("div", { className: "text", tabIndex: 0, dir: "auto" }, ...annotated(item.text ?? item.snippet, state.marks, local)));
+    element("div", { className: "text", tabIndex: 0, dir: "auto" }, ...withLinks(item.text ?? item.snippet, state.marks, local)));
   reader.lastChild.setAttribute("aria-label", "Text of the document");
   reader.lastChild.setAttribute("role", "region");
   if (item.text === undefined && data.texts !== undefined && item.snippet !== "") {

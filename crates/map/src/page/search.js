@@ -111,6 +111,19 @@ const meant = (text) => {
     .slice(0, 3).map(({ word }) => word);
 };
 
+/** A text as nodes, with addresses of the web as links that name what they lead to and nothing else. */
+const withLinks = (text, marks, local) => {
+  const nodes = [];
+  let done = 0;
+  for (const match of text.matchAll(/https?:\/\/[^\s<>"'()]+/gu)) {
+    const address = match[0].replace(/[.,;:!?]+$/u, "");
+    nodes.push(...annotated(text.slice(done, match.index), marks, local),
+      element("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, ...annotated(address, marks, local)));
+    done = match.index + address.length;
+  }
+  return [...nodes, ...annotated(text.slice(done), marks, local)];
+};
+
 /** A text as nodes: words that were looked for are marked, words of a place stand out. Only text goes in, as text. */
 const annotated = (text, marks, local = new Set()) => {
   const nodes = [];

@@ -279,6 +279,9 @@ const selftest = () => {
     const reader = part("list").querySelectorAll(".reader .text");
     check("the whole text is read", reader.length === 1 && reader[0].textContent === texted.text);
     check("hits are marked in it", [...reader[0].querySelectorAll("mark")].some((mark) => folded(mark.textContent).includes(last)));
+    const links = [...reader[0].querySelectorAll("a")].map((link) => link.href);
+    check("addresses are links", links.length === (texted.text.match(/https?:\/\//g) ?? []).length &&
+      links.every((link) => /^https?:/.test(link)));
     const like = part("list").querySelector(".reader button");
     if (like) {
       like.click();
