@@ -177,7 +177,7 @@ const search = (text) => {
   const entries = [...shown.filter(titled), ...shown.filter((item) => !titled(item))].map((item) => ({ item }));
   state.marked = entries.slice(0, 200).map(({ item }) => item);
   const instead = ids.size === 0 ? meant(query) : [];
-  showList(`${count(found.length, "word", "words")}, ${count(entries.length, "document", "documents")} with “${text.trim()}”` +
+  showList(`${count(found.length, "word", "words")}, ${count(entries.length, "document", "documents")} with ${text.includes('"') ? text.trim() : `“${text.trim()}”`}` +
     (instead.length > 0 ? ". Did you mean:" : ""), entries, instead.length > 0 ? instead : found.slice(0, 12));
   repaint();
 };
