@@ -10,7 +10,7 @@ use crate::{Document, Page, RegionLevel, Space, Word, WriteError};
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// In order of use; together they are one script.
-const SCRIPTS: [&str; 12] = [
+const SCRIPTS: [&str; 13] = [
     include_str!("page/torus.js"),
     include_str!("page/space.js"),
     include_str!("page/atlas.js"),
@@ -21,6 +21,7 @@ const SCRIPTS: [&str; 12] = [
     include_str!("page/texts.js"),
     include_str!("page/search.js"),
     include_str!("page/panel.js"),
+    include_str!("page/take.js"),
     include_str!("page/input.js"),
     include_str!("page/selftest.js"),
 ];

@@ -162,4 +162,6 @@ resize();
 showFrame();
 showOptions();
 clearAll();
+if (location.hash.length > 1 && location.hash !== "#selftest") goTo(location.hash.slice(1));
+addEventListener("hashchange", () => goTo(location.hash.slice(1)));
 const reading = readAll();

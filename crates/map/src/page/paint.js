@@ -276,4 +276,5 @@ const paint = () => {
   paintNames();
   paintFound();
   paintSelected();
+  remember();
 };

@@ -124,6 +124,7 @@ const showList = (heading, entries, chips) => {
   showMixture(entries);
   showChips(chips);
   part("list").replaceChildren();
+  part("save").hidden = entries.length === 0;
   showMore(25);
 };
 

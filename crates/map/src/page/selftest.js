@@ -294,6 +294,26 @@ const selftest = () => {
         part("chips").children[0].textContent === wrong.slice(1));
     }
   }
+  // An address brings back what it was made of; one that makes no sense does no harm.
+  press(document, "Escape");
+  if (labels.length > 1) part("legend").querySelectorAll("button")[1].click();
+  type("sun");
+  look(columns / 3, rows / 3, view.fit * 2);
+  const seen = [view.x, view.y, view.scale], listed = state.list.length, address = addressOf();
+  press(document, "Escape");
+  home();
+  for (const label of labels) label.shown = true;
+  goTo(address);
+  check("address", part("search").value === "sun" && state.list.length === listed && addressOf() === address &&
+    [view.x, view.y, view.scale].every((x, n) => near(x, seen[n], 0.01 * view.fit)) &&
+    labels.filter((label) => !label.shown).length === Math.min(1, Math.max(0, labels.length - 1)));
+  goTo("at=999999,0&region=7,8,9&hidden=x&view=a,b,c&q=");
+  goTo("");
+  check("no address", part("search").value === "" && labels.every((label) => label.shown) && state.list.length === documents.length);
+  const table = csvOf([{ item: { title: '=1+"1"', label: -1, snippet: "a\nb" }, share: 0.5 }]);
+  check("table", table === 'title,label,share,text\r\n"\'=1+""1""",,0.500,"a\nb"\r\n');
+  home();
+
   press(document, "Escape");
   for (const button of part("legend").querySelectorAll("button")) button.click();
   check("hidden labels", state.list.every((entry) => entry.item.label < 0));
