@@ -350,6 +350,23 @@ mod tests {
     }
 
     #[test]
+    fn one_mark_is_taken() {
+        for (bytes, text) in [
+            (&b"\xff\xfe\xff\xfea\0"[..], "\u{feff}a"),
+            (b"\xfe\xff\xfe\xff\0a", "\u{feff}a"),
+            (b"\xef\xbb\xbf\xef\xbb\xbfa", "\u{feff}a"),
+        ] {
+            let (whole, encoding) = decode(bytes.to_vec(), None).unwrap();
+            let mut read = String::new();
+            Transcoder::new(bytes, bytes, Rc::new(Cell::new(UTF_8))).read_to_string(&mut read).unwrap();
+            assert_eq!(whole, text);
+            // The mark of UTF-8 is left to the reader of lines.
+            let read = read.strip_prefix('\u{feff}').filter(|_| encoding == UTF_8).unwrap_or(&read);
+            assert_eq!(read, text);
+        }
+    }
+
+    #[test]
     fn a_mark_goes_before_escapes() {
         let (text, encoding) = decode("\u{feff}ö\u{1b}$".into(), None).unwrap();
         assert_eq!((text.as_str(), encoding.name()), ("ö\u{1b}$", "UTF-8"));

@@ -131,7 +131,9 @@ pub fn encoding(data: &[u8]) -> bool {
             if encoding != ISO_2022_JP {
                 ended.unwrap_or_else(|error| panic!("{error}"));
                 assert_eq!(found.get(), encoding);
-                assert_eq!(read.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&read), text.as_bytes());
+                // The mark of UTF-8 is left to the reader of lines; that of UTF-16 is taken once, and a second is a character.
+                let marked = read.strip_prefix(b"\xef\xbb\xbf").filter(|_| encoding == UTF_8);
+                assert_eq!(marked.unwrap_or(&read), text.as_bytes());
             }
             true
         }
