@@ -149,17 +149,22 @@ macro_rules! round_exactly {
         }
     )* };
 }
-round_exactly!(u8: u16);
 
-macro_rules! integer_means {
+/// A mean to the nearest integer.
+trait Rounded<A>: Sized {
+    /// What [`Mean::means`] does.
+    fn rounded(sums: &[A], count: u64, largest: u64, out: &mut [Self]);
+}
+
+macro_rules! rounded {
     ($($o:ident: $($a:ident)*;)*) => { $(
         round!(f32, i32, 12_582_912.0, $o: $($a)*); // 1.5 · 2²³
         round!(f64, i64, 6_755_399_441_055_744.0, $o: $($a)*); // 1.5 · 2⁵²
         round_exactly!($o: $($a)*);
         $(
-        impl Mean<$a> for $o {
+        impl Rounded<$a> for $o {
             #[inline]
-            fn means(sums: &[$a], count: u64, largest: u64, out: &mut [Self]) {
+            fn rounded(sums: &[$a], count: u64, largest: u64, out: &mut [Self]) {
                 let shift = (1 - count % 2) as u8;
                 let most = largest.max(count);
                 let saturates = largest.saturating_add(count / 2) / count.max(1) > $o::MAX as u64;
@@ -177,6 +182,25 @@ macro_rules! integer_means {
                 } else {
                     Each { sums, out, each: RoundExactly { count: count.into() } }.run();
                 }
+            }
+        }
+    )* )* };
+}
+rounded! {
+    u8: u8 u16 u32 u64;
+    u16: u16 u32 u64;
+    u32: u32 u64;
+    i8: i8 i16 i32 i64;
+    i16: i16 i32 i64;
+    i32: i32 i64;
+}
+
+macro_rules! integer_means {
+    ($($o:ident: $($a:ident)*;)*) => { $( $(
+        impl Mean<$a> for $o {
+            #[inline]
+            fn means(sums: &[$a], count: u64, largest: u64, out: &mut [Self]) {
+                Self::rounded(sums, count, largest, out);
             }
         }
     )* )* };
@@ -220,11 +244,28 @@ impl Multiply {
     }
 }
 
-impl One<u16, u8> for Multiply {
+struct EachMultiplied<'a> {
+    sums: &'a [u16],
+    out: &'a mut [u8],
+    by: Multiply,
+}
+
+impl Kernel for EachMultiplied<'_> {
+    type Output = ();
+    const WIDEST: Level = Level::Avx512;
+
     #[inline(always)]
-    fn one(self, sum: u16) -> u8 {
-        let high = (u32::from(sum.wrapping_add(self.half)) * u32::from(self.factor)) >> 16;
-        (high as u16).wrapping_shr(self.shift.into()) as u8
+    fn run(self) {
+        let Self { sums, out, by: Multiply { half, factor, shift } } = self;
+        // A vector of factors in memory, as far as the compiler knows another one each time: of one that it knows it makes 32
+        // bits before the loop, and then forgets that there is an instruction for the upper halves of products of 16.
+        let factors = [factor; 256];
+        for (sums, out) in sums.chunks(factors.len()).zip(out.chunks_mut(factors.len())) {
+            for ((out, &sum), &factor) in out.iter_mut().zip(sums).zip(core::hint::black_box(&factors)) {
+                let high = (u32::from(sum.wrapping_add(half)) * u32::from(factor)) >> 16;
+                *out = (high as u16).wrapping_shr(shift.into()) as u8;
+            }
+        }
     }
 }
 
@@ -232,9 +273,8 @@ impl Mean<u16> for u8 {
     #[inline]
     fn means(sums: &[u16], count: u64, largest: u64, out: &mut [Self]) {
         match Multiply::new(count, largest) {
-            Some(each) => dispatch(Each { sums, out, each }),
-            None if count == 0 => out.fill(0),
-            None => Each { sums, out, each: RoundExactly { count: count.into() } }.run(),
+            Some(by) => dispatch(EachMultiplied { sums, out, by }),
+            None => Self::rounded(sums, count, largest, out),
         }
     }
 }

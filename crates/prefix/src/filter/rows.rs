@@ -68,27 +68,33 @@ impl<'a, C, T, A, const N: usize, const ADDED: bool> Sum<'a, C, T, A, N, ADDED> 
     }
 }
 
-impl<C: Convert<T, A>, T: Copy, A: Accumulator, const N: usize, const ADDED: bool> Kernel
-    for Sum<'_, C, T, A, N, ADDED>
-{
-    type Output = ();
-    const WIDEST: Level = Level::Avx512;
+macro_rules! sums {
+    ($($n:literal, $is_added:literal: $out:ident $first:ident $($term:ident)*;)*) => { $(
+        impl<C: Convert<T, A>, T: Copy, A: Accumulator> Kernel for Sum<'_, C, T, A, $n, $is_added> {
+            type Output = ();
+            const WIDEST: Level = Level::Avx512;
 
-    #[inline(always)]
-    fn run(self) {
-        let Self { mut terms, out, .. } = self;
-        for term in &mut terms {
-            let Some(exact) = term.get(..out.len()) else { return };
-            *term = exact;
-        }
-        for i in 0..out.len() {
-            let mut sum = if ADDED { out[i] } else { C::convert(terms[0][i]) };
-            for term in &terms[usize::from(!ADDED)..] {
-                sum = sum.plus(C::convert(term[i]));
+            #[inline(always)]
+            fn run(self) {
+                let Self { terms: [$first, $($term),*], $out, .. } = self;
+                // Iterators side by side: of positions `i` of five slices the compiler checks one in every turn, and
+                // then leaves up to 127 to a loop without vectors.
+                let sums = $first.iter().map(|&x| C::convert(x));
+                $(let sums = sums.zip($term).map(|(sum, &x)| sum.plus(C::convert(x)));)*
+                for (out, sum) in $out.iter_mut().zip(sums) {
+                    *out = if $is_added { out.plus(sum) } else { sum };
+                }
             }
-            out[i] = sum;
         }
-    }
+    )* };
+}
+sums! {
+    1, true: out a;
+    1, false: out a;
+    2, false: out a b;
+    3, false: out a b c;
+    4, false: out a b c d;
+    5, false: out a b c d e;
 }
 
 /// `sums = sums + enters - leaves`.
