@@ -17,7 +17,9 @@ use crate::alphabet::Alphabet;
 use crate::columns::TEXT;
 use crate::document::{Document, collected};
 use crate::docword::{self, Counts};
-use crate::encoding::{Transcoder, declared, decode, is_page};
+use crate::encoding::{Transcoder, decode};
+#[cfg(feature = "html")]
+use crate::encoding::{declared, is_page};
 use crate::error::{Problem, ReadError};
 use crate::format::Table;
 use crate::item::Item;
