@@ -16,16 +16,17 @@ import tempfile
 SETS = {"news-20-same": "news-20-same/news-20-same.tsv.gz", "classic3": "classic3/classic3.tsv.gz"}
 COMMON = "--threads 1 --json"
 WAYS = {
-    "plain EM": "--schedule single",
-    "plain EM, best of 3": "--schedule single --restarts 3",
-    "coarse to fine (default)": "",
-    "coarse to fine, best of 3": "--restarts 3",
-    "coarse to fine, 3 passes of an M-step": "--inner-passes 3",
-    "coarse to fine, then annealing": "--anneal 0.1",
-    "annealing alone": "--schedule single --anneal 0.1",
+    "plain EM": "--schedule single --anneal 1",
+    "plain EM, best of 3": "--schedule single --anneal 1 --restarts 3",
+    "coarse to fine": "--anneal 1",
+    "coarse to fine, best of 3": "--anneal 1 --restarts 3",
+    "coarse to fine, then annealing (default)": "",
+    "the same, best of 3": "--restarts 3",
+    "the same, 3 passes of an M-step": "--inner-passes 3",
+    "annealing alone": "--schedule single",
     "coarse to fine, then mini-batches": "--batch 500",
     "mini-batches alone": "--schedule single --batch 500",
-    "coarse to fine, learned prior": "--learn-prior",
+    "the default, learned prior": "--learn-prior",
 }
 
 

@@ -1,29 +1,36 @@
 """Ways to fit a map, measured by `countgrid compare`: neighbourhoods and topics on the documents of the fit, likelihoods on others.
 
-    python3 benches/papers/map_measures.py target/release/countgrid TABLE [SEEDS [DOCUMENTS]]
+    python3 benches/papers/map_measures.py target/release/countgrid TABLE [--seeds N] [--documents N] [OPTION ...]
 
-`TABLE` is a TSV file with a header, gzipped or not. Every fifth document is held out. Of `DOCUMENTS`, if given, only so many are
-taken, evenly spaced. Prints a row of a table for each way: mean and standard error over seeds 1 to `SEEDS` (default 3), and
-the seconds of a fit.
+`TABLE` is a CSV or TSV file with a header, gzipped or not, of documents or of counts. Every fifth document is held out. Prints a row
+of a table for each way: mean and standard error over the seeds, and the processor time of a fit. Other options are those of
+`countgrid fit` for every way, such as `--label-column class`.
 """
 
+import argparse
 import gzip
 import json
+import math
 import os
+import resource
 import subprocess
-import sys
 import tempfile
-import time
 
-# The pseudocount is a multiple of that which the program takes by default, which a first fit tells.
+# Options of each way, and its pseudocount as a share of the mean, tokens / (cells × words), of which a first fit tells.
 WAYS = {
-    "default": ([], 1),
-    "pseudocount x 4": ([], 4),
-    "pseudocount x 12": ([], 12),
-    "anneal 0.03 over 30": (["--anneal", "0.03", "--anneal-iterations", "30"], 1),
-    "anneal 0.03 over 30, x 4": (["--anneal", "0.03", "--anneal-iterations", "30"], 4),
-    "anneal 0.03 over 30, x 12": (["--anneal", "0.03", "--anneal-iterations", "30"], 12),
-    "anneal 0.1, x 12": (["--anneal", "0.1"], 12),
+    "default": ("", None),
+    "no annealing, 0.02 of the mean": ("--anneal 1", 0.02),
+    "no annealing": ("--anneal 1", None),
+    "0.02 of the mean": ("", 0.02),
+    "0.1 of the mean": ("", 0.1),
+    "0.25 of the mean": ("", 0.25),
+    "0.5 of the mean": ("", 0.5),
+    "from 0.01": ("--anneal 0.01", None),
+    "from 0.1": ("--anneal 0.1", None),
+    "from 0.3": ("--anneal 0.3", None),
+    "10 iterations": ("--anneal-iterations 10", None),
+    "40 iterations": ("--anneal-iterations 40", None),
+    "10,000 words": ("--max-words 10000 --min-count 3", None),
 }
 OF_FIT = ["neighbour_labels", "neighbour_vote", "trustworthiness", "continuity", "c_npmi", "c_v", "diversity"]
 HELD_OUT = ["neighbour_vote", "completion_log_likelihood", "bound_per_token"]
@@ -38,6 +45,17 @@ def compare(program: str, models: list[str], data: str, folder: str) -> tuple[di
     return group["measures"], group["stability"]
 
 
+def processor_seconds() -> float:
+    """Of all that was run."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def mean_count(about: dict) -> float:
+    """Tokens that a word has at a cell on average."""
+    return about["fit"]["tokens"] / (math.prod(about["grid"]) * about["vocabulary"])
+
+
 def shown(measure: dict | None) -> str:
     if measure is None:
         return "-"
@@ -46,41 +64,51 @@ def shown(measure: dict | None) -> str:
 
 
 def main() -> None:
-    program, table, *rest = sys.argv[1:]
-    seeds = int(rest[0]) if rest else 3
-    opened = gzip.open if table.endswith(".gz") else open
-    with opened(table, "rt", encoding="utf-8", newline="\n") as file:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("table")
+    parser.add_argument("--seeds", type=int, default=3, help="fits of each way [default: 3]")
+    parser.add_argument("--documents", type=int, help="take so many, evenly spaced [default: all]")
+    args, given = parser.parse_known_args()
+    program, seeds = args.program, args.seeds
+    suffix = ".csv" if args.table.removesuffix(".gz").endswith(".csv") else ".tsv"
+    opened = gzip.open if args.table.endswith(".gz") else open
+    with opened(args.table, "rt", encoding="utf-8", newline="\n") as file:
         header, *rows = file.readlines()
-    if len(rest) > 1:
-        rows = [rows[n * len(rows) // int(rest[1])] for n in range(int(rest[1]))]
+    if args.documents:
+        rows = [rows[n * len(rows) // args.documents] for n in range(args.documents)]
     with tempfile.TemporaryDirectory() as folder:
         parts = {
             "fit": [row for n, row in enumerate(rows) if n % 5],
             "held-out": [row for n, row in enumerate(rows) if n % 5 == 0],
         }
         for name, own in parts.items():
-            with open(os.path.join(folder, name + ".tsv"), "w", encoding="utf-8") as file:
+            with open(os.path.join(folder, name + suffix), "w", encoding="utf-8") as file:
                 file.writelines([header, *own])
-        fit, held_out = (os.path.join(folder, name + ".tsv") for name in parts)
+        fit, held_out = (os.path.join(folder, name + suffix) for name in parts)
         print(f"{len(parts['fit'])} documents, {len(parts['held-out'])} held out, {seeds} seeds")
         columns = ["way", *OF_FIT, "stability", *(name + ", held out" for name in HELD_OUT), "seconds"]
         print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|", flush=True)
-        usual = None
-        for way, (options, times) in WAYS.items():
-            models, began = [], time.monotonic()
-            own = [] if times == 1 else ["--pseudocount", str(usual * times)]
+        about = None
+        for way, (options, share) in WAYS.items():
+            models, own = [], options.split()
+            if share is not None:
+                own += ["--pseudocount", str(share * mean_count(about))]
+            if "--anneal-iterations" in own:
+                own += ["--anneal", str(about["fit"]["anneal"])]
+            began = processor_seconds()
             for seed in range(1, seeds + 1):
                 models.append(os.path.join(folder, f"{seed}.safetensors"))
-                command = [program, "fit", fit, "--seed", str(seed), "-o", models[-1], *options, *own, "--quiet"]
+                command = [program, "fit", fit, "--seed", str(seed), "-o", models[-1], *given, *own, "--quiet"]
                 subprocess.run(command, check=True)
-            seconds = (time.monotonic() - began) / seeds
-            if usual is None:
-                about = subprocess.run([program, "info", models[0], "--json"], check=True, capture_output=True)
-                usual = json.loads(about.stdout)["fit"]["pseudocount"]
+            seconds = (processor_seconds() - began) / seeds
+            if about is None:
+                told = subprocess.run([program, "info", models[0], "--json"], check=True, capture_output=True)
+                about = json.loads(told.stdout)
             measures, stability = compare(program, models, fit, folder)
             held, _ = compare(program, models, held_out, folder)
             cells = [way, *(shown(measures[name]) for name in OF_FIT), f"{stability['neighbours']:.3f}"]
-            cells += [*(shown(held[name]) for name in HELD_OUT), f"{seconds:.0f}"]
+            cells += [*(shown(held[name]) for name in HELD_OUT), f"{seconds:.1f}"]
             print("| " + " | ".join(cells) + " |", flush=True)
 
 

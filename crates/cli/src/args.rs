@@ -420,7 +420,7 @@ pub(crate) struct GridArgs {
     /// Cells of a window along each axis [default: a sixth of the grid's, 2 to 8]
     #[arg(long, value_name = "SIDES")]
     pub(crate) window: Option<Sides>,
-    /// The most iterations on the full grid
+    /// The most iterations on the full grid, after those of --anneal or --batch
     #[arg(long, value_name = "N", default_value_t = GridOptions::default().iterations, value_parser = at_most(COUNT))]
     pub(crate) iterations: usize,
     /// End once two iterations in a row change the objective by no more than this share of it, the second by no more than the
@@ -433,7 +433,8 @@ pub(crate) struct GridArgs {
     /// Fit from this many random starts and keep the best
     #[arg(long, value_name = "N", default_value_t = GridOptions::default().restarts, value_parser = at_most(SIZE))]
     pub(crate) restarts: usize,
-    /// Pseudocount: tokens that every word is given at every cell [default: 0.02 × tokens / (cells × words)]
+    /// Pseudocount: tokens that every word is given at every cell [default: 0.01, within a fiftieth and
+    /// a quarter of tokens / (cells × words)]
     #[arg(long, value_name = "TOKENS")]
     pub(crate) pseudocount: Option<f64>,
     /// Learn the prior over window positions, rather than take it as uniform
@@ -445,11 +446,12 @@ pub(crate) struct GridArgs {
     /// Begin on a small grid and refine it, or fit the full grid from the start
     #[arg(long, value_enum, default_value_t = Schedule::CoarseToFine)]
     pub(crate) schedule: Schedule,
-    /// Anneal on the full grid, from flat posteriors to sharp ones: inverse temperature of the first iteration,
-    /// such as 0.1
+    /// Inverse temperature from which the full grid is annealed, from flat posteriors to sharp ones; 1 for no annealing [default:
+    /// 4 / the mean length of the documents, within 0.01 and 0.5; 1 with --batch and for windows of one cell]
     #[arg(long, value_name = "BETA")]
     pub(crate) anneal: Option<f64>,
-    /// Iterations until the inverse temperature is 1 [default with --anneal: 15]
+    /// Iterations until the inverse temperature is 1 [default with --anneal: 20, before those of --iterations; without, the first
+    /// third of them, at most 20]
     #[arg(long, value_name = "N", value_parser = at_most(SIZE))]
     pub(crate) anneal_iterations: Option<usize>,
     /// Begin on the full grid with updates from mini-batches of this many documents, in a random order, before

@@ -164,9 +164,13 @@ fn features_and_selections_tell_topics_apart() {
         ["--max-words", "12", "--select", "information"],
         ["--max-words", "12", "--select", "variance"],
     ] {
-        let printed = last(folder.path(), &[&args[..], &["--folds", "3"]].concat());
-        let accuracy = printed["accuracy"].as_f64().unwrap();
-        assert!(accuracy > 0.85, "{args:?} {accuracy}"); // chance is a third
+        // Chance is a third. One fit of so few documents is a draw: ten seeds of `fess` have 0.84 to 0.94.
+        let of_seed = |seed| {
+            let printed = last(folder.path(), &[&args[..], &["--folds", "3", "--seed", seed]].concat());
+            printed["accuracy"].as_f64().unwrap()
+        };
+        let accuracy = ["1", "2", "3"].map(of_seed).iter().sum::<f64>() / 3.0;
+        assert!(accuracy > 0.85, "{args:?} {accuracy}");
     }
 }
 

@@ -41,15 +41,21 @@ fn small() -> GridOptions {
         tolerance: 0.0,
         seed: 7,
         memory: Some(1 << 30),
+        start: Some(GridStart::Plain),
         ..GridOptions::default()
     }
 }
 
-fn phases() -> [GridOptions; 5] {
+fn phases() -> [GridOptions; 6] {
     [
         small(),
-        GridOptions { start: GridStart::Annealed { beta: 0.2, iterations: 4 }, iterations: 3, ..small() },
-        GridOptions { start: GridStart::MiniBatches { size: 25, passes: 2 }, iterations: 3, ..small() },
+        GridOptions { start: None, ..small() },
+        GridOptions {
+            start: Some(GridStart::Annealed { beta: 0.2, iterations: 4 }),
+            iterations: 3,
+            ..small()
+        },
+        GridOptions { start: Some(GridStart::MiniBatches { size: 25, passes: 2 }), iterations: 3, ..small() },
         GridOptions { restarts: 3, iterations: 2, learn_prior: true, ..small() },
         GridOptions { schedule: GridSchedule::Single, inner_passes: 2, ..small() },
     ]
@@ -130,10 +136,15 @@ fn reference<T: Stored>(options: &GridOptions, bags: &Blocks<T>) -> (Vec<T>, usi
             };
             let mut model = ByBlock(Learner::from_grid(grid, model_options).unwrap());
             let mut statistics = Statistics::allocate(shape, 64).unwrap();
-            let iterations = if last { options.iterations } else { COARSE_ITERATIONS };
+            let start = options.start.unwrap_or_else(|| GridStart::for_bags(&totals, 9, options.iterations));
+            let iterations = match (last, options.start, start) {
+                (false, ..) => COARSE_ITERATIONS,
+                (true, None, GridStart::Annealed { iterations, .. }) => options.iterations - iterations,
+                (true, ..) => options.iterations,
+            };
             let em = EmOptions { iterations, tolerance: options.tolerance }.check().unwrap();
             let mut before = 0;
-            let outcome = match options.start {
+            let outcome = match start {
                 GridStart::Annealed { beta, iterations } if last => {
                     let annealing = Annealing::geometric(beta, iterations).unwrap();
                     em.fit_annealed(&mut model, bags, &mut statistics, &annealing, no_observer)
@@ -205,7 +216,7 @@ fn an_observer_is_told_stage_by_stage() {
     let bags = some::<f32>();
     let options = GridOptions {
         restarts: 2,
-        start: GridStart::MiniBatches { size: 25, passes: 2 },
+        start: Some(GridStart::MiniBatches { size: 25, passes: 2 }),
         iterations: 3,
         ..small()
     };
@@ -285,7 +296,7 @@ fn a_training_that_is_stopped_has_the_full_size() {
                 assert_eq!(summary.iterations, iteration, "{after} of {options:?}");
             }
             // The bound is that of the grid.
-            if !matches!(options.start, GridStart::Annealed { .. }) {
+            if matches!(options.start, Some(GridStart::Plain | GridStart::MiniBatches { .. })) {
                 let free_energy: f64 = grid.score(&bags).unwrap().iter().sum();
                 assert!(
                     (free_energy - summary.free_energy.unwrap()).abs() <= 1e-4 * free_energy.abs(),
@@ -457,12 +468,14 @@ fn options_are_refused_one_by_one() {
     assert!(matches!(error, EstimatorError::Option(OptionError::Restarts)));
     for beta in [0.0, -0.1, 1.1, f64::NAN] {
         let start = GridStart::Annealed { beta, iterations: 5 };
-        let error = refused(GridOptions { start, ..small() });
+        let error = refused(GridOptions { start: Some(start), ..small() });
         assert!(matches!(error, EstimatorError::Option(OptionError::Temperature)));
     }
-    let error = refused(GridOptions { start: GridStart::MiniBatches { size: 0, passes: 1 }, ..small() });
+    let error =
+        refused(GridOptions { start: Some(GridStart::MiniBatches { size: 0, passes: 1 }), ..small() });
     assert!(matches!(error, EstimatorError::EmptyMiniBatch));
-    let error = refused(GridOptions { start: GridStart::MiniBatches { size: 5, passes: 0 }, ..small() });
+    let error =
+        refused(GridOptions { start: Some(GridStart::MiniBatches { size: 5, passes: 0 }), ..small() });
     assert!(matches!(error, EstimatorError::Option(OptionError::Passes)));
     for pseudocount in [-1.0, f64::NAN, f64::INFINITY] {
         let error = refused(GridOptions { pseudocount: Some(pseudocount), ..small() });

@@ -161,7 +161,7 @@ fn grid_options(start: GridStart) -> GridOptions {
         iterations: 2,
         tolerance: 0.0,
         seed: 7,
-        start,
+        start: Some(start),
         ..GridOptions::default()
     }
 }

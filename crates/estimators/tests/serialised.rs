@@ -24,7 +24,7 @@ fn options_are_written_and_read() {
     let options = GridOptions {
         extents: Some(vec![12, 12]),
         schedule: GridSchedule::Single,
-        start: GridStart::Annealed { beta: 0.1, iterations: 15 },
+        start: Some(GridStart::Annealed { beta: 0.1, iterations: 15 }),
         memory: Some(u128::MAX),
         ..GridOptions::default()
     };

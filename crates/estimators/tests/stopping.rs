@@ -38,6 +38,7 @@ fn small() -> GridOptions {
         tolerance: 0.0,
         seed: 7,
         memory: Some(1 << 30),
+        start: Some(GridStart::Plain),
         ..GridOptions::default()
     }
 }
@@ -45,8 +46,12 @@ fn small() -> GridOptions {
 fn phases() -> [GridOptions; 5] {
     [
         small(),
-        GridOptions { start: GridStart::Annealed { beta: 0.2, iterations: 4 }, iterations: 3, ..small() },
-        GridOptions { start: GridStart::MiniBatches { size: 25, passes: 2 }, iterations: 3, ..small() },
+        GridOptions {
+            start: Some(GridStart::Annealed { beta: 0.2, iterations: 4 }),
+            iterations: 3,
+            ..small()
+        },
+        GridOptions { start: Some(GridStart::MiniBatches { size: 25, passes: 2 }), iterations: 3, ..small() },
         GridOptions { restarts: 3, iterations: 2, learn_prior: true, ..small() },
         GridOptions { schedule: GridSchedule::Single, inner_passes: 2, ..small() },
     ]

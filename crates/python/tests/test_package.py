@@ -166,7 +166,7 @@ def test_defaults_are_those_of_the_library():
     options = json.loads(_core.defaults("grid"))
     asked = {**grid._options(), "seed": 1}
     assert asked == {name: options[name] for name in asked}
-    assert grid.anneal_iterations == 15 and grid.passes == 3
+    assert grid.anneal_iterations == 20 and grid.passes == 3
     topics = countgrid.LatentDirichlet()
     options = json.loads(_core.defaults("lda"))
     assert topics._options() == {name: options[name] for name in topics._options()}

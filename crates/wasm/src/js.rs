@@ -23,7 +23,8 @@ export interface FitOptions {
     tolerance?: number;
     /** Seed of the random numbers; 1. */
     seed?: number;
-    /** Tokens that every feature is given at every cell beforehand; 0.02 × tokens / (cells × features). */
+    /** Tokens that every feature is given at every cell beforehand; 0.01, within a fiftieth and a quarter of
+        tokens / (cells × features). */
     pseudocount?: number;
     /** Whether it is learned how likely each place is; false. */
     learnPrior?: boolean;

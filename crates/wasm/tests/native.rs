@@ -3,7 +3,7 @@
 
 use countgrid_corpus::WordOptions;
 use countgrid_counts::{Bags, Csr};
-use countgrid_em::{EmOptions, no_observer, restart_seed};
+use countgrid_em::{Annealing, EmOptions, no_observer, restart_seed};
 use countgrid_estimators::{AXES, AnyModel, GridOptions, GridSchedule};
 use countgrid_grid::{Grid, Learner, Options, Shape, Statistics};
 use countgrid_io::ModelFile;
@@ -177,7 +177,7 @@ fn a_fit_is_that_of_the_libraries_below() {
     let bags = Csr::new(24, &offsets, &indices, &counts).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(restart_seed(5, 0));
     let mut coarse = None;
-    for (extents, iterations) in [([6, 8], 10), ([12, 16], 60)] {
+    for (extents, iterations) in [([6, 8], 10), ([12, 16], 40)] {
         let shape = Shape::new(Windows::new(Torus::new(extents).unwrap(), [3, 4]).unwrap(), 24).unwrap();
         let mut grid = Grid::<f32, _, 2>::uniform(shape).unwrap();
         match &coarse {
@@ -185,14 +185,19 @@ fn a_fit_is_that_of_the_libraries_below() {
             Some(coarse) => grid.refine(coarse, 0.15, &mut rng).unwrap(),
         }
         let options = Options {
-            pseudocount: 0.02 * bags.tokens() / (shape.cells() as f64 * 24.0),
+            pseudocount: (0.02 * bags.tokens() / (shape.cells() as f64 * 24.0)).max(0.01),
             prior_pseudocount: 0.02 * 60.0 / shape.cells() as f64,
             ..Options::default()
         };
         let mut learner = Learner::from_grid(grid, options).unwrap();
         let mut statistics = Statistics::allocate(shape, 3).unwrap();
         let plan = EmOptions { iterations, tolerance: 1e-5 }.check().unwrap();
-        let outcome = plan.fit(&mut learner, &bags, &mut statistics, no_observer).unwrap();
+        let annealing = Annealing::geometric(4.0 * 60.0 / bags.tokens(), 20).unwrap();
+        let outcome = match &coarse {
+            None => plan.fit(&mut learner, &bags, &mut statistics, no_observer),
+            Some(_) => plan.fit_annealed(&mut learner, &bags, &mut statistics, &annealing, no_observer),
+        }
+        .unwrap();
         let (fitted, _) = learner.into_parts();
         if extents == [12, 16] {
             assert_eq!((page.pi(), page.prior()), fitted.tables());

@@ -119,14 +119,15 @@ pub(crate) fn fit<T: Stored>(
 pub(crate) fn grid_options(args: &GridArgs) -> Result<GridOptions, Failure> {
     args.check()?;
     let start = match (args.anneal, args.batch) {
-        (Some(beta), _) => GridStart::Annealed {
+        (Some(1.0), _) => Some(GridStart::Plain),
+        (Some(beta), _) => Some(GridStart::Annealed {
             beta,
             iterations: args.anneal_iterations.unwrap_or(GridStart::ANNEALING_ITERATIONS),
-        },
+        }),
         (None, Some(size)) => {
-            GridStart::MiniBatches { size, passes: args.passes.unwrap_or(GridStart::PASSES) }
+            Some(GridStart::MiniBatches { size, passes: args.passes.unwrap_or(GridStart::PASSES) })
         }
-        (None, None) => GridStart::Plain,
+        (None, None) => None,
     };
     let schedule = match args.schedule {
         Schedule::CoarseToFine => GridSchedule::CoarseToFine,

@@ -1,6 +1,6 @@
 use countgrid_em::{Annealing, EmOptions, StepwiseOptions};
 
-use crate::{EstimatorError, GridLayout, InitialPhase};
+use crate::{BagTotals, EstimatorError, GridLayout, InitialPhase};
 
 /// Whether a fit begins on a small grid.
 ///
@@ -28,18 +28,15 @@ impl GridSchedule {
 
 /// How the fit of the full grid begins.
 ///
-/// Measured on posts of three newsgroups, on the abstracts of three collections and on counts drawn from a grid.
-/// Annealing the coarsest grid changed the bound of a plain fit by -0.023 to 0.014 nats a token; annealing the full
-/// grid, after the coarser ones, raised it by 0.02 to 0.05 at about the same computing time. Mini-batches on the
-/// coarsest grid changed it by -0.036 to 0.009; on the full one, at about the same computing time, they raised it by
-/// up to 0.03 on two of the three and lowered it by 0.04 to 0.09 on the newsgroups.
+/// By default ([`GridStart::for_bags`]) with annealing, after the coarser grids: on six collections (posts, abstracts, titles,
+/// sequences, visual words) it keeps neighbours together on the map that a plain fit puts far apart, and fits better to bags that
+/// were held out. Annealing the coarser grids instead gains less. Mini-batches are for bags that are many.
 ///
 /// Example: [`GridOptions`](crate::GridOptions).
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum GridStart {
     /// With iterations over all bags.
-    #[default]
     Plain,
     /// With annealing: posteriors begin flat and sharpen, by equal factors of the inverse temperature.
     Annealed {
@@ -59,9 +56,33 @@ pub enum GridStart {
 
 impl GridStart {
     /// Default iterations of [`GridStart::Annealed`].
-    pub const ANNEALING_ITERATIONS: usize = 15;
+    pub const ANNEALING_ITERATIONS: usize = 20;
     /// Default passes of [`GridStart::MiniBatches`].
     pub const PASSES: usize = 3;
+
+    /// How a fit of at most so many iterations begins unless it is said: with annealing in the first third of them, at most
+    /// [`GridStart::ANNEALING_ITERATIONS`]; plainly where windows are single cells, which flat posteriors make alike for
+    /// good ([`Annealing`]), and where there is nothing to fit.
+    ///
+    /// What a bag says of its place grows with its tokens, so that the first inverse temperature is what leaves four
+    /// tokens of a bag of mean length: 4 / length, at least 0.01 and at most 0.5.
+    ///
+    /// ```
+    /// use countgrid_estimators::{BagTotals, GridStart};
+    /// let posts = BagTotals { features: 3_000, bags: 2_016, non_empty: 2_000, tokens: 200_000.0 };
+    /// assert_eq!(GridStart::for_bags(&posts, 25, 60), GridStart::Annealed { beta: 0.04, iterations: 20 });
+    /// assert_eq!(GridStart::for_bags(&posts, 1, 60), GridStart::Plain);
+    /// ```
+    #[must_use]
+    pub fn for_bags(totals: &BagTotals, window_volume: usize, iterations: usize) -> Self {
+        const TOKENS: f64 = 4.0;
+        let iterations = (iterations / 3).min(Self::ANNEALING_ITERATIONS);
+        if window_volume <= 1 || iterations == 0 || totals.tokens <= 0.0 {
+            return Self::Plain;
+        }
+        let beta = (TOKENS * totals.non_empty as f64 / totals.tokens).clamp(0.01, 0.5);
+        Self::Annealed { beta, iterations }
+    }
 
     /// The phase of a fit to so many bags.
     pub(crate) fn check(self, tolerance: f64, bags: usize) -> Result<InitialPhase, EstimatorError> {
@@ -105,7 +126,7 @@ pub struct GridOptions {
     pub extents: Option<Vec<usize>>,
     /// Cells of a window along each axis, or one number for all axes. By default a sixth of the grid's, 2 to 8.
     pub window: Option<Vec<usize>>,
-    /// The most iterations on the full grid.
+    /// The most iterations on the full grid, after those of a `start` that is given; one that is not takes its share of them.
     pub iterations: usize,
     /// The fit ends once two iterations in a row change the objective by no more than this share of it, the second by no
     /// more than the first. Finite, not negative.
@@ -114,7 +135,8 @@ pub struct GridOptions {
     pub seed: u64,
     /// Random starts of which the best is kept, at least 1.
     pub restarts: usize,
-    /// Pseudocount: tokens that every feature is given at every cell. By default 0.02 × tokens / (cells × features).
+    /// Pseudocount: tokens that every feature is given at every cell. By default
+    /// [0.01](countgrid_grid::Options::for_corpus), within a fiftieth and a quarter of tokens / (cells × features).
     pub pseudocount: Option<f64>,
     /// Whether the location prior is learned rather than uniform.
     pub learn_prior: bool,
@@ -122,8 +144,8 @@ pub struct GridOptions {
     pub inner_passes: usize,
     /// Whether the fit begins on a small grid.
     pub schedule: GridSchedule,
-    /// How the fit of the full grid begins.
-    pub start: GridStart,
+    /// How the fit of the full grid begins. By default as [`GridStart::for_bags`] says.
+    pub start: Option<GridStart>,
     /// Bytes that the tables of the fit may take. By default what the system reports as available; no limit where it reports
     /// nothing.
     pub memory: Option<u128>,
@@ -145,7 +167,7 @@ impl Default for GridOptions {
             learn_prior: false,
             inner_passes: 1,
             schedule: GridSchedule::default(),
-            start: GridStart::default(),
+            start: None,
             memory: None,
             read_ahead: true,
         }
@@ -168,7 +190,9 @@ impl GridOptions {
     pub fn validate(&self) -> Result<(), EstimatorError> {
         EmOptions { iterations: self.iterations, tolerance: self.tolerance }.check()?;
         countgrid_em::Restarts::new(self.restarts, self.seed)?;
-        self.start.check(self.tolerance, 1)?;
+        if let Some(start) = self.start {
+            start.check(self.tolerance, 1)?;
+        }
         if self.pseudocount.is_some_and(|count| !(count >= 0.0 && count.is_finite())) {
             return Err(countgrid_grid::GridError::Pseudocount.into());
         }

@@ -32,6 +32,7 @@ pub struct GridPlan<T> {
     options: GridOptions,
     totals: BagTotals,
     layout: GridLayout,
+    start: GridStart,
     shapes: Vec<Shape<AXES>>, // of the stages, the smallest first
     chunk: usize,             // bags whose posteriors are computed together
     schedule: Schedule,
@@ -55,20 +56,35 @@ impl GridOptions {
             GridSchedule::Single => vec![shape],
         };
         let axes = layout.extents().len();
+        let volume = shape.windows().volume();
+        let start = self.start.unwrap_or_else(|| GridStart::for_bags(&totals, volume, self.iterations));
+        let after = match (self.start, start) {
+            (None, GridStart::Annealed { iterations, .. }) => self.iterations.saturating_sub(iterations),
+            _ => self.iterations,
+        };
         let mut stages = Vec::with_capacity(shapes.len());
         for (stage, shape) in shapes.iter().enumerate() {
             let last = stage + 1 == shapes.len();
-            let iterations = if last { self.iterations } else { COARSE_ITERATIONS };
+            let iterations = if last { after } else { COARSE_ITERATIONS };
             let em = EmOptions { iterations, tolerance: self.tolerance }.check()?;
             let initial_phase = match last {
-                true => self.start.check(self.tolerance, totals.bags)?,
+                true => start.check(self.tolerance, totals.bags)?,
                 false => InitialPhase::Plain,
             };
             let extents = shape.windows().torus().extents().into_iter().skip(AXES - axes).collect();
             stages.push(Stage { extents, initial_phase, em, work: shape.cells() as f64 });
         }
         let schedule = Schedule { seed: self.seed, restarts: self.restarts, stages };
-        Ok(GridPlan { options: self.clone(), totals, layout, shapes, chunk, schedule, scalar: PhantomData })
+        Ok(GridPlan {
+            options: self.clone(),
+            totals,
+            layout,
+            start,
+            shapes,
+            chunk,
+            schedule,
+            scalar: PhantomData,
+        })
     }
 }
 
@@ -142,7 +158,7 @@ impl<T: Stored> GridPlan<T> {
     /// The description of the fit in model files.
     fn fit_json(&self, summary: &FitSummary) -> serde_json::Value {
         let GridOptions { seed, restarts, learn_prior, inner_passes, tolerance, .. } = self.options;
-        let (anneal, batch) = match self.options.start {
+        let (anneal, batch) = match self.start {
             GridStart::Plain => (None, None),
             GridStart::Annealed { beta, iterations } => (Some((beta, iterations)), None),
             GridStart::MiniBatches { size, passes } => (None, Some((size, passes))),
@@ -192,7 +208,7 @@ impl<T: Stored> Estimator for GridPlan<T> {
             ("learn_prior", learn_prior.to_string()),
             ("inner_passes", inner_passes.to_string()),
             ("schedule", self.options.schedule.name().to_owned()),
-            ("start", format!("{:?}", self.options.start)),
+            ("start", format!("{:?}", self.start)),
             ("tokens", format!("{:?}", self.totals.tokens)),
         ]
     }

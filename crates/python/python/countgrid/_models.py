@@ -204,13 +204,14 @@ class CountingGrid(_GridModel):
     window : int, sequence of int or None
         Cells of a window along each axis. By default a sixth of the grid's, 2 to 8.
     max_iter : int
-        The most iterations on the full grid.
+        The most iterations on the full grid, after those of `anneal` or `batch_size` where these are given.
     tol : float
         The fit ends once two iterations in a row change the objective by no more than this share of it.
     n_init : int
         Random starts of which the best is kept.
     pseudocount : float or None
-        Tokens that every feature is given at every cell. By default 0.02 x tokens / (cells x features).
+        Tokens that every feature is given at every cell. By default 0.01, within a fiftieth and a quarter of
+        tokens / (cells x features).
     learn_prior : bool
         Whether the prior over positions is learned rather than uniform.
     inner_passes : int
@@ -218,9 +219,10 @@ class CountingGrid(_GridModel):
     schedule : 'coarse-to-fine' or 'single'
         Whether the fit begins on a small grid.
     anneal : float or None
-        Inverse temperature at which annealing of the full grid begins, in (0, 1].
+        Inverse temperature at which annealing of the full grid begins, in (0, 1]; 1 for no annealing. By default 4 / the
+        mean sum of a row, within 0.01 and 0.5; 1 with `batch_size` and for windows of one cell.
     anneal_iterations : int
-        Iterations until it is 1.
+        Iterations until it is 1, with `anneal`; without, annealing takes the first third of `max_iter`, at most 20.
     batch_size : int or None
         Rows of a mini-batch, with which the fit of the full grid then begins.
     passes : int
@@ -280,7 +282,7 @@ class CountingGrid(_GridModel):
         inner_passes: int = 1,
         schedule: str = "coarse-to-fine",
         anneal: float | None = None,
-        anneal_iterations: int = 15,
+        anneal_iterations: int = 20,
         batch_size: int | None = None,
         passes: int = 3,
         precision: str = "f32",
@@ -309,10 +311,12 @@ class CountingGrid(_GridModel):
         self.verbose = verbose
 
     def _options(self) -> dict[str, Any]:
-        start: Any = "plain"
+        start: Any = None
         if self.anneal is not None and self.batch_size is not None:
             raise ValueError("anneal and batch_size are two ways to begin a fit; give one of them")
-        if self.anneal is not None:
+        if self.anneal == 1:
+            start = "plain"
+        elif self.anneal is not None:
             start = {"annealed": {"beta": self.anneal, "iterations": self.anneal_iterations}}
         elif self.batch_size is not None:
             start = {"mini-batches": {"size": self.batch_size, "passes": self.passes}}
