@@ -12,12 +12,14 @@ use countgrid_gtm::{EmissionModel, Inflation};
 
 use crate::{failure::Failure, sides::Sides};
 
+mod componential;
 mod evaluation;
 mod harmonium;
 mod measures;
 mod topographic;
 
 pub(crate) use self::{
+    componential::ComponentialArgs,
     evaluation::EvaluationArgs,
     harmonium::{FeatureArgs, FitModel, HarmoniumArgs, TraceArgs},
     measures::{CompareArgs, EvaluateArgs},
@@ -164,6 +166,8 @@ pub(crate) struct MapArgs {
     #[command(flatten)]
     pub(crate) topographic: TopographicArgs,
     #[command(flatten)]
+    pub(crate) componential: ComponentialArgs,
+    #[command(flatten)]
     pub(crate) fit: GridArgs,
     #[command(flatten)]
     pub(crate) checkpoints: CheckpointArgs,
@@ -179,13 +183,13 @@ impl MapArgs {
         match self.model.emission_model() {
             None => match self.topographic.given() {
                 Some(option) => Err(Failure::new(
-                    format_args!("{option} is of topographic maps, and --model grid is none"),
+                    format_args!("{option} is of topographic maps, and --model {model} is none"),
                     format_args!("leave {option} out, or add --model zip-gtm or another"),
                 )),
                 None => Ok(()),
             },
             Some(emission_model) => {
-                if let Some(option) = self.fit.only_of_grids() {
+                if let Some(option) = self.fit.only_of_grids().or(self.componential.given()) {
                     return Err(Failure::new(
                         format_args!("{option} is of counting grids, and --model {model} is none"),
                         format_args!("leave {option} out, or take --model grid"),
@@ -206,6 +210,8 @@ impl MapArgs {
 pub(crate) enum MapModel {
     /// A counting grid
     Grid,
+    /// A componential counting grid, on which every word of a document has a place of its own
+    Componential,
     /// A topographic map of zero-inflated Poisson counts, inflation by word
     ZipGtm,
     /// The same, inflation by word and latent point
@@ -224,7 +230,7 @@ impl MapModel {
     /// The emission model of a topographic map.
     pub(crate) fn emission_model(self) -> Option<EmissionModel> {
         match self {
-            Self::Grid => None,
+            Self::Grid | Self::Componential => None,
             Self::ZipGtm => Some(EmissionModel::Zip(Inflation::Document)),
             Self::ZipLatentGtm => Some(EmissionModel::Zip(Inflation::Latent)),
             Self::PoissonGtm => Some(EmissionModel::Poisson),
@@ -249,6 +255,8 @@ pub(crate) struct FitArgs {
     /// Topics of a harmonium
     #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().topics, value_parser = at_most(SIZE))]
     pub(crate) topics: usize,
+    #[command(flatten)]
+    pub(crate) componential: ComponentialArgs,
     #[command(flatten)]
     pub(crate) harmonium: HarmoniumArgs,
     #[command(flatten)]

@@ -134,6 +134,7 @@ fn grid_remedy(error: &GridError) -> &'static str {
         GridError::TooLarge { .. } => "take a smaller --grid or fewer words (--max-words)",
         GridError::Shape(_) => "take another --grid or --window",
         GridError::Pseudocount => "take a number from 0 to some hundreds, such as --pseudocount 0.001",
+        GridError::Alpha { .. } => "take a --concentration above 0, such as 5",
         GridError::NoPasses => "take --inner-passes of at least 1",
         GridError::Overflow { .. } => "scale the counts down, or take --precision f64",
         _ => "fit the model again; if that does not help, this is a bug worth a report",

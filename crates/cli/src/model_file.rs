@@ -44,9 +44,22 @@ fn from_file(path: &Path, file: ModelFile) -> Result<AnyModel, Failure> {
     })
 }
 
-/// Reads a grid.
-pub(crate) fn load_grid(path: &Path) -> Result<Grid, Failure> {
+/// Reads a grid whose windows have words: of a componential one, the counting grid with the same cells.
+pub(crate) fn load_windows(path: &Path) -> Result<Grid, Failure> {
     match load(path)? {
+        AnyModel::ComponentialF32(grid) => Ok(Grid::F32(Box::new(grid.to_grid()?))),
+        AnyModel::ComponentialF64(grid) => Ok(Grid::F64(Box::new(grid.to_grid()?))),
+        other => counting_grid(path, other),
+    }
+}
+
+/// Reads a counting grid.
+pub(crate) fn load_grid(path: &Path) -> Result<Grid, Failure> {
+    counting_grid(path, load(path)?)
+}
+
+fn counting_grid(path: &Path, model: AnyModel) -> Result<Grid, Failure> {
+    match model {
         AnyModel::GridF32(grid) => Ok(Grid::F32(grid)),
         AnyModel::GridF64(grid) => Ok(Grid::F64(grid)),
         AnyModel::HarmoniumF32(_) | AnyModel::HarmoniumF64(_) => Err(Failure::new(

@@ -3,6 +3,7 @@
 mod common;
 
 mod bad_input;
+mod componential;
 mod crossval;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod faults;

@@ -55,6 +55,9 @@ fn a_grid_that_was_killed_is_resumed() {
     resumed(&annealed, "OUT", &["OUT"]);
     let stepwise = [&fit[..7], &["0", "--batch", "7", "--passes", "40", "--stream"]].concat();
     resumed(&stepwise, "OUT", &["OUT"]);
+    let componential =
+        [&fit[..7], &["0", "--model", "componential", "--componential-iterations", "60"]].concat();
+    resumed(&componential, "OUT", &["OUT"]);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use countgrid_io::{ModelFile, TableData};
 
 use crate::{
-    EstimatorError, FittedGrid, FittedHarmonium, FittedHmm, FittedLda, FittedTopographic, ModelFileError,
-    ModelInfo,
+    EstimatorError, FittedComponential, FittedGrid, FittedHarmonium, FittedHmm, FittedLda, FittedTopographic,
+    ModelFileError, ModelInfo,
     model_file::{GRID, kind_of, type_of},
 };
 
@@ -23,6 +23,10 @@ pub enum AnyModel {
     GridF32(Box<FittedGrid<f32>>),
     /// The same in double precision.
     GridF64(Box<FittedGrid<f64>>),
+    /// A componential counting grid in single precision.
+    ComponentialF32(Box<FittedComponential<f32>>),
+    /// The same in double precision.
+    ComponentialF64(Box<FittedComponential<f64>>),
     /// Topics.
     Lda(Box<FittedLda>),
     /// A hidden Markov model.
@@ -63,6 +67,10 @@ impl AnyModel {
                 true => Self::HarmoniumF64(Box::new(FittedHarmonium::from_file(file)?)),
                 false => Self::HarmoniumF32(Box::new(FittedHarmonium::from_file(file)?)),
             },
+            kind if kind == FittedComponential::<f32>::KIND => match is_double("pi")? {
+                true => Self::ComponentialF64(Box::new(FittedComponential::from_file(file)?)),
+                false => Self::ComponentialF32(Box::new(FittedComponential::from_file(file)?)),
+            },
             kind if kind == GRID => match is_double("pi")? {
                 true => Self::GridF64(Box::new(FittedGrid::from_file(file)?)),
                 false => Self::GridF32(Box::new(FittedGrid::from_file(file)?)),
@@ -86,6 +94,8 @@ impl AnyModel {
         match self {
             Self::GridF32(model) => model.to_file(),
             Self::GridF64(model) => model.to_file(),
+            Self::ComponentialF32(model) => model.to_file(),
+            Self::ComponentialF64(model) => model.to_file(),
             Self::Lda(model) => model.to_file(),
             Self::Hmm(model) => model.to_file(),
             Self::TopographicF32(model) => model.to_file(),
@@ -100,6 +110,7 @@ impl AnyModel {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::GridF32(_) | Self::GridF64(_) => FittedGrid::<f32>::KIND,
+            Self::ComponentialF32(_) | Self::ComponentialF64(_) => FittedComponential::<f32>::KIND,
             Self::Lda(_) => FittedLda::KIND,
             Self::Hmm(_) => FittedHmm::KIND,
             Self::TopographicF32(_) | Self::TopographicF64(_) => FittedTopographic::<f32>::KIND,
@@ -113,6 +124,8 @@ impl AnyModel {
         match self {
             Self::GridF32(model) => &model.info,
             Self::GridF64(model) => &model.info,
+            Self::ComponentialF32(model) => &model.info,
+            Self::ComponentialF64(model) => &model.info,
             Self::Lda(model) => &model.info,
             Self::Hmm(model) => &model.info,
             Self::TopographicF32(model) => &model.info,

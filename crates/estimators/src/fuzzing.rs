@@ -7,8 +7,8 @@ use countgrid_io::ModelFile;
 use countgrid_math::Real;
 
 use crate::{
-    AnyModel, EstimatorError, FeatureValues, FittedGrid, FittedHarmonium, FittedTopographic, Stored,
-    TableKind,
+    AnyModel, EstimatorError, FeatureValues, FittedComponential, FittedGrid, FittedHarmonium,
+    FittedTopographic, Stored, TableKind,
 };
 
 /// Any bytes as a model file. Returns whether they were taken for a model.
@@ -45,6 +45,8 @@ pub fn check(model: &AnyModel) -> Result<(), EstimatorError> {
     match model {
         AnyModel::GridF32(grid) => check_grid(grid),
         AnyModel::GridF64(grid) => check_grid(grid),
+        AnyModel::ComponentialF32(grid) => check_componential(grid),
+        AnyModel::ComponentialF64(grid) => check_componential(grid),
         AnyModel::TopographicF32(map) => check_map(map),
         AnyModel::TopographicF64(map) => check_map(map),
         AnyModel::HarmoniumF32(model) => check_harmonium(model),
@@ -66,6 +68,17 @@ pub fn check(model: &AnyModel) -> Result<(), EstimatorError> {
             Ok(())
         }
     }
+}
+
+fn check_componential<T: Stored>(grid: &FittedComponential<T>) -> Result<(), EstimatorError> {
+    let blocks = blocks::<f32>(grid.info.vocabulary.len())?;
+    let rows = grid.transform(&blocks)?;
+    assert!((0..blocks.len()).all(|bag| are_shares(rows.row(bag))));
+    assert!(grid.score(&blocks)?.iter().all(|x| !x.is_nan()));
+    for place in grid.place(&blocks)?.into_iter().filter_map(|place| place.position) {
+        assert!(place.probability > 0.0 && place.probability <= 1.0 + 1e-3, "{}", place.probability);
+    }
+    Ok(())
 }
 
 /// An empty bag, and bags of few and of many of these words.

@@ -53,6 +53,7 @@
 mod any;
 mod blocks;
 mod checkpoint;
+mod componential;
 mod digest;
 mod error;
 mod estimator;
@@ -82,6 +83,10 @@ pub use crate::pages::GridPage;
 pub use crate::{
     any::AnyModel,
     blocks::{BagError, BagTotals, BlockLearner, BlockPass},
+    componential::{
+        BagInference, ComponentialLearner, ComponentialOptions, ComponentialParameters, ComponentialPlan,
+        ComponentialStage, ComponentialStatistics, ComponentialTraining, FittedComponential, WindowTable,
+    },
     digest::DataDigest,
     error::EstimatorError,
     estimator::{Estimator, MiniBatchPass, NoMiniBatches, Step, Train},

@@ -1,5 +1,6 @@
 //! All tests of the crate in one program, so that what they instantiate is compiled once.
 
+mod componential_training;
 mod damaged_models;
 mod fuzzing;
 mod grid_training;

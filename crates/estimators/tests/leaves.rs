@@ -9,9 +9,11 @@ use countgrid_em::{
     Anneal, Annealing, BLOCK_BAGS, EmOptions, Fit, Learn, StepwiseOptions, Tables, TablesMut, no_observer,
 };
 use countgrid_estimators::{
-    BagTotals, EstimatorError, GridOptions, GridParameters, GridSchedule, GridStart, GridTraining,
-    HmmOptions, HmmTraining, LdaOptions, LdaTraining, TopographicOptions, TopographicTraining, Train,
+    BagTotals, ComponentialOptions, ComponentialParameters, ComponentialTraining, EstimatorError,
+    GridOptions, GridParameters, GridSchedule, GridStart, GridTraining, HmmOptions, HmmTraining, LdaOptions,
+    LdaTraining, TopographicOptions, TopographicTraining, Train,
 };
+use countgrid_grid::componential;
 use countgrid_gtm::{Basis, EmissionModel, Gtm, Priors, grid_points};
 use rand_chacha::{
     ChaCha8Rng,
@@ -225,6 +227,40 @@ fn grids_are_fitted_to_the_sum_in_the_tree() {
             "{start:?}"
         );
     }
+}
+
+#[test]
+#[ignore = "slow: `cargo test --workspace -- --include-ignored`"]
+fn componential_grids_are_fitted_to_the_sum_in_the_tree() {
+    let (memory, file) = (bags(u128::MAX), bags(0));
+    let totals = BagTotals::from_blocks(&memory).unwrap();
+    let grid = GridOptions { iterations: 1, ..grid_options(GridStart::Plain) };
+    let options = ComponentialOptions { grid, iterations: 1, ..ComponentialOptions::default() };
+    let plan = options.check::<f32>(totals).unwrap();
+    let shape = plan.layout().shape(FEATURES).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let model_options = countgrid_grid::Options::for_corpus(&shape, totals.tokens, BAGS);
+    let grid = GridParameters::<f32>::initial(shape, None, &mut rng).unwrap();
+    let mut model = ByTree(countgrid_grid::Learner::from_grid(grid, model_options).unwrap());
+    let mut statistics = countgrid_grid::Statistics::allocate(shape, 64).unwrap();
+    let em = EmOptions { iterations: 1, tolerance: 0.0 }.check().unwrap();
+    let by_leaf = blocks_by_leaf(&memory);
+    em.fit(&mut model, &views(&by_leaf)[..], &mut statistics, no_observer).unwrap();
+    let mut grid = ComponentialParameters::<f32>::uniform(shape, 5.0).unwrap();
+    grid.randomize(&mut rng);
+    grid.mix(model.0.grid(), 0.9).unwrap();
+    let own =
+        componential::Options { pseudocount: model_options.pseudocount, ..componential::Options::default() };
+    let mut model = ByTree(componential::Learner::from_grid(grid, own).unwrap());
+    let mut statistics = componential::Statistics::allocate(shape, 8).unwrap();
+    let outcome = em.fit(&mut model, &views(&by_leaf)[..], &mut statistics, no_observer).unwrap();
+    let expected = bits(outcome.free_energy, model.0.grid());
+    on_threads(|| {
+        for blocks in [&memory, &file] {
+            let fitted = end(ComponentialTraining::new(options.check(totals).unwrap(), blocks));
+            assert!(bits(fitted.summary().unwrap().free_energy.unwrap(), fitted.grid()) == expected);
+        }
+    });
 }
 
 #[test]

@@ -4,8 +4,8 @@ use core::fmt::Debug;
 
 use countgrid_em::{End, Outcome, Restarts};
 use countgrid_estimators::{
-    BasisKind, Exposure, FitSummary, GridOptions, GridSchedule, GridStart, HarmoniumKind, HarmoniumMethod,
-    HarmoniumOptions, HmmOptions, LatentKind, LdaOptions, TopographicOptions,
+    BasisKind, ComponentialOptions, Exposure, FitSummary, GridOptions, GridSchedule, GridStart,
+    HarmoniumKind, HarmoniumMethod, HarmoniumOptions, HmmOptions, LatentKind, LdaOptions, TopographicOptions,
 };
 use countgrid_gtm::EmissionModel;
 use serde_json::{from_str, to_string};
@@ -17,6 +17,7 @@ fn round_trips<T: serde::Serialize + serde::de::DeserializeOwned + PartialEq + D
 #[test]
 fn options_are_written_and_read() {
     round_trips(&GridOptions::default());
+    round_trips(&ComponentialOptions::default());
     round_trips(&LdaOptions::default());
     round_trips(&HmmOptions::default());
     round_trips(&TopographicOptions::default());

@@ -3,7 +3,8 @@
 use countgrid_classify::Summary;
 use countgrid_corpus::{BlockLimits, Blocks, BlocksBuilder, Storable};
 use countgrid_counts::Bags;
-use countgrid_estimators::{FittedGrid, FittedLda, Stored};
+use countgrid_estimators::{AXES, EstimatorError, FittedComponential, FittedGrid, FittedLda, Stored};
+use countgrid_grid::{GridError, Shape};
 use countgrid_math::{Real, exp, index_below, ln, sqrt};
 use rand_chacha::{
     ChaCha8Rng,
@@ -87,7 +88,6 @@ pub trait Predictive {
 impl<T: Stored> Predictive for FittedGrid<T> {
     /// With `p(w) = Σ_k q_k h_k(w)`: the windows' distributions, weighted by the posterior of the tokens given.
     fn log_predictive(&self, given: &Blocks<f64>, scored: &Blocks<f64>) -> Result<Vec<f64>, EvaluationError> {
-        let shape = self.shape();
         let mut posteriors = Vec::with_capacity(given.len());
         self.for_each_posterior(given, |_, _, posterior| {
             let mut own = Vec::new();
@@ -98,36 +98,59 @@ impl<T: Stored> Predictive for FittedGrid<T> {
             });
             posteriors.push(own);
         })?;
-        // Words one after the other: a word has a table of all windows.
-        let mut uses = vec![Vec::new(); shape.features()];
-        scored.for_each_block(false, |first, block| {
-            for bag in 0..block.len() {
-                for (word, count) in block.entries(bag) {
-                    uses.get_mut(word)
-                        .ok_or(EvaluationError::Words { expected: shape.features(), found: word + 1 })?
-                        .push((first + bag, count));
-                }
-            }
-            Ok::<_, EvaluationError>(())
+        let mut scratch = zeros(self.shape().plane_scratch_len())?;
+        log_mixtures(self.shape(), &posteriors, scored, |word, h| {
+            self.grid().histogram(word, h, &mut scratch)
+        })
+    }
+}
+
+impl<T: Stored> Predictive for FittedComponential<T> {
+    /// With `p(w) = Σ_l θ_l h_l(w)` at the posterior mean of the proportions `θ` of the tokens given.
+    fn log_predictive(&self, given: &Blocks<f64>, scored: &Blocks<f64>) -> Result<Vec<f64>, EvaluationError> {
+        let mut posteriors = Vec::with_capacity(given.len());
+        self.for_each_inference(given, |_, _, found| {
+            posteriors.push(found.proportions.iter().map(|&p| Real::to_f64(p)).enumerate().collect());
         })?;
-        let mut log = zeros::<f64>(scored.len())?;
-        let mut h = zeros::<T>(shape.cells())?;
-        let mut scratch = zeros::<T>(shape.plane_scratch_len())?;
-        for (word, uses) in uses.iter().enumerate().filter(|(_, uses)| !uses.is_empty()) {
-            self.grid().histogram(word, &mut h, &mut scratch)?;
-            for &(document, count) in uses {
-                let posterior = posteriors.get(document).map_or(&[][..], Vec::as_slice);
-                let p: f64 = posterior
-                    .iter()
-                    .map(|&(cell, q)| q * h.get(cell).map_or(0.0, |&h| Real::to_f64(h)))
-                    .sum();
-                if let Some(log) = log.get_mut(document) {
-                    *log += count * ln(p);
-                }
+        let means = self.means()?;
+        log_mixtures(self.shape(), &posteriors, scored, |word, h| means.window_means(word, h))
+    }
+}
+
+/// The log-likelihood of the tokens of each document under a mixture of windows of its own, `[document](window, weight)`, where
+/// `histogram` writes the probabilities of a word in all windows.
+fn log_mixtures<T: Stored>(
+    shape: &Shape<AXES>,
+    mixtures: &[Vec<(usize, f64)>],
+    scored: &Blocks<f64>,
+    mut histogram: impl FnMut(usize, &mut [T]) -> Result<(), GridError>,
+) -> Result<Vec<f64>, EvaluationError> {
+    // Words one after the other: a word has a table of all windows.
+    let mut uses = vec![Vec::new(); shape.features()];
+    scored.for_each_block(false, |first, block| {
+        for bag in 0..block.len() {
+            for (word, count) in block.entries(bag) {
+                uses.get_mut(word)
+                    .ok_or(EvaluationError::Words { expected: shape.features(), found: word + 1 })?
+                    .push((first + bag, count));
             }
         }
-        Ok(log)
+        Ok::<_, EvaluationError>(())
+    })?;
+    let mut log = zeros::<f64>(scored.len())?;
+    let mut h = zeros::<T>(shape.cells())?;
+    for (word, uses) in uses.iter().enumerate().filter(|(_, uses)| !uses.is_empty()) {
+        histogram(word, &mut h).map_err(EstimatorError::from)?;
+        for &(document, count) in uses {
+            let mixture = mixtures.get(document).map_or(&[][..], Vec::as_slice);
+            let p: f64 =
+                mixture.iter().map(|&(cell, q)| q * h.get(cell).map_or(0.0, |&h| Real::to_f64(h))).sum();
+            if let Some(log) = log.get_mut(document) {
+                *log += count * ln(p);
+            }
+        }
     }
+    Ok(log)
 }
 
 impl Predictive for FittedLda {

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use countgrid_corpus::{Blocks, Corpus, Storable};
 use countgrid_counts::{Bags, SequencesBuf};
 use countgrid_estimators::{
-    AnyModel, FittedGrid, FittedHarmonium, FittedLda, FittedTopographic, LatentKind, Stored,
+    AnyModel, FittedComponential, FittedGrid, FittedHarmonium, FittedLda, FittedTopographic, GridPlacement,
+    LatentKind, Stored,
 };
 use countgrid_math::{index_below, shuffle_first};
 use rand_chacha::{
@@ -258,6 +259,8 @@ pub fn measure(
     let Parts { places, distributions, top_words, completion, bound } = match model {
         AnyModel::GridF32(grid) => of_grid(grid, bags, options, stop)?,
         AnyModel::GridF64(grid) => of_grid(grid, bags, options, stop)?,
+        AnyModel::ComponentialF32(model) => of_componential(model, bags, options, stop)?,
+        AnyModel::ComponentialF64(model) => of_componential(model, bags, options, stop)?,
         AnyModel::Lda(lda) => of_lda(lda, bags, options, stop)?,
         AnyModel::TopographicF32(map) => of_topographic(map, bags, options, stop)?,
         AnyModel::TopographicF64(map) => of_topographic(map, bags, options, stop)?,
@@ -427,8 +430,31 @@ fn of_grid<T: Stored>(
     stop: &Stop,
 ) -> Result<Parts, EvaluationError> {
     ask(stop)?;
-    let layout = grid.layout();
     let placements = grid.place(bags)?;
+    of_windows(grid, &placements, grid, bags, options, stop)
+}
+
+fn of_componential<T: Stored>(
+    model: &FittedComponential<T>,
+    bags: &Blocks<f64>,
+    options: &MeasureOptions,
+    stop: &Stop,
+) -> Result<Parts, EvaluationError> {
+    ask(stop)?;
+    let placements = model.place(bags)?;
+    of_windows(&model.to_grid()?, &placements, model, bags, options, stop)
+}
+
+/// Of a grid with its windows, where documents lie on it, and what predicts their words.
+fn of_windows<T: Stored>(
+    grid: &FittedGrid<T>,
+    placements: &[GridPlacement],
+    model: &impl Predictive,
+    bags: &Blocks<f64>,
+    options: &MeasureOptions,
+    stop: &Stop,
+) -> Result<Parts, EvaluationError> {
+    let layout = grid.layout();
     let places = if layout.window().iter().all(|&side| side == 1) {
         Err("components of a mixture have no neighbours")
     } else {
@@ -447,7 +473,6 @@ fn of_grid<T: Stored>(
         .iter()
         .map(|placement| placement.position.as_ref().map_or(0.0, |position| -position.log_evidence))
         .collect();
-    drop(placements);
     ask(stop)?;
     let tiles = layout.extents().iter().zip(layout.window()).map(|(&extent, &side)| (extent / side).max(1));
     let tiles = tiles.fold(1_usize, usize::saturating_mul);
@@ -463,7 +488,7 @@ fn of_grid<T: Stored>(
         places,
         distributions: Ok(WordDistributions::new(grid.shape().features(), probabilities)?),
         top_words: None,
-        completion: completed(grid, bags, options.seed, stop)?,
+        completion: completed(model, bags, options.seed, stop)?,
         bound: bound(&free_energies, bags)?,
     })
 }

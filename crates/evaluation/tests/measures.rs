@@ -2,7 +2,9 @@
 
 use countgrid_corpus::{BlockLimits, Blocks, Corpus};
 use countgrid_counts::{CsrBuf, Dense, SequencesBuf};
-use countgrid_estimators::{AnyModel, FittedLda, HmmOptions, ModelInfo, Train, Training};
+use countgrid_estimators::{
+    AnyModel, FittedComponential, FittedLda, GridLayout, HmmOptions, ModelInfo, Train, Training,
+};
 use countgrid_evaluation::{
     Coherence, CountMetric, Distances, EvaluationError, MapPoints, MeasureOptions, SparseRows, Stop,
     coherence, document_completion, held_out_bound, label_agreement, measure, neighbourhoods,
@@ -347,6 +349,45 @@ fn the_other_half_of_a_document_is_predicted() {
         let refused = document_completion(&fitted, &of(&[2.0, 0.0, 0.0, 0.0, wrong, 0.0]), 3, &Stop::new());
         assert!(matches!(refused, Err(EvaluationError::TokenCount { document: 1, word: 1, .. })));
     }
+}
+
+#[test]
+fn the_other_half_is_predicted_by_all_the_windows_that_a_document_draws_from() {
+    let words = ["ant", "bee", "cat"].map(str::to_owned).to_vec();
+    // Four cells in a circle, windows of two: h of window l is the mean of cells l and l + 1.
+    let pi = [[0.7, 0.1, 0.4, 0.2], [0.1, 0.1, 0.3, 0.5], [0.2, 0.8, 0.3, 0.3]];
+    let tables: Vec<f64> = pi.into_iter().flatten().chain([0.5; 4]).collect();
+    let layout = GridLayout::new(vec![4], vec![2]).unwrap();
+    let info = ModelInfo::for_vocabulary(words.clone());
+    let model = FittedComponential::<f64>::new(info, layout, &tables, None).unwrap();
+    let of = |counts: &[f64]| {
+        Blocks::from_bags(&Dense::new(3, counts).unwrap(), BlockLimits::in_memory()).unwrap()
+    };
+    // Documents of one word: which tokens are given makes no difference.
+    let counts = [8.0, 0.0, 0.0, 0.0, 0.0, 5.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    let found = document_completion(&model, &of(&counts), 3, &Stop::new()).unwrap().unwrap();
+    let theta = model.transform(&of(&[4.0, 0.0, 0.0, 0.0, 0.0, 3.0])).unwrap();
+    let p = |document: usize, word: usize| -> f64 {
+        let h = (0..4).map(|l| (pi[word][l] + pi[word][(l + 1) % 4]) / 2.0);
+        h.zip(theta.row(document)).map(|(h, theta)| h * theta).sum()
+    };
+    let expected = (4.0 * p(0, 0).ln() + 2.0 * p(1, 2).ln()) / 6.0;
+    assert_eq!((found.tokens, found.documents), (6.0, 2));
+    assert!((found.per_token.value - expected).abs() < 1e-14, "{found:?} {expected}");
+
+    let corpus = Corpus::from_bags(
+        CsrBuf::from_dense(3, &[4.0, 2.0, 0.0, 0.0, 1.0, 5.0, 1.0, 1.0, 1.0]).unwrap(),
+        words,
+        BlockLimits::in_memory(),
+    )
+    .unwrap();
+    let bound = held_out_bound(&model.score(&corpus.bags).unwrap(), &corpus.bags).unwrap().unwrap();
+    let model = AnyModel::ComponentialF64(Box::new(model));
+    let options = MeasureOptions { top_words: 2, neighbours: 1, ..MeasureOptions::default() };
+    let measured = measure(&model, &corpus, None, &options, &Stop::new()).unwrap();
+    assert_eq!(measured.get("bound_per_token").unwrap().value.unwrap(), bound.per_token);
+    assert_eq!(measured.topics, 2); // windows that do not overlap
+    assert!(measured.get("trustworthiness").unwrap().value.is_ok());
 }
 
 #[test]

@@ -12,6 +12,8 @@ use super::{GridArgs, SIZE, at_most, choice};
 pub(crate) enum FitModel {
     /// A counting grid
     Grid,
+    /// A componential counting grid, on which every word of a document has a place of its own
+    Componential,
     /// A harmonium of words, present or not, under normal topics
     Harmonium,
     /// The rate adapting Poisson model: counts of words under binomial topics
@@ -21,10 +23,10 @@ pub(crate) enum FitModel {
 }
 
 impl FitModel {
-    /// The kind of a harmonium; `None` for a grid.
+    /// The kind of a harmonium; `None` for grids.
     pub(crate) fn kind(self) -> Option<HarmoniumKind> {
         match self {
-            Self::Grid => None,
+            Self::Grid | Self::Componential => None,
             Self::Harmonium => Some(HarmoniumKind::Single),
             Self::Rap => Some(HarmoniumKind::RateAdapting),
             Self::DualWing => Some(HarmoniumKind::DualWing),

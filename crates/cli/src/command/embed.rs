@@ -2,8 +2,10 @@
 
 use std::io::{self, Write};
 
-use countgrid_corpus::{Corpus, DocumentInfo};
-use countgrid_estimators::{AnyModel, FittedGrid, GridPlacement, Stored};
+use countgrid_corpus::{Blocks, Corpus, DocumentInfo};
+use countgrid_estimators::{
+    AnyModel, EstimatorError, GridLabels, GridLayout, GridPlacement, ModelInfo, Stored,
+};
 use countgrid_io::{check_outputs, check_writable};
 
 use super::{harmonium, topographic};
@@ -34,8 +36,18 @@ pub(crate) fn run(args: &EmbedArgs, interrupt: &Interrupt) -> Result<(), Failure
         ));
     }
     match &model {
-        AnyModel::GridF32(grid) => embed(args, grid, interrupt),
-        AnyModel::GridF64(grid) => embed(args, grid, interrupt),
+        AnyModel::GridF32(grid) => {
+            embed(args, (&grid.info, grid.layout(), grid.labels()), |bags| grid.place(bags), interrupt)
+        }
+        AnyModel::GridF64(grid) => {
+            embed(args, (&grid.info, grid.layout(), grid.labels()), |bags| grid.place(bags), interrupt)
+        }
+        AnyModel::ComponentialF32(grid) => {
+            embed(args, (&grid.info, grid.layout(), grid.labels()), |bags| grid.place(bags), interrupt)
+        }
+        AnyModel::ComponentialF64(grid) => {
+            embed(args, (&grid.info, grid.layout(), grid.labels()), |bags| grid.place(bags), interrupt)
+        }
         AnyModel::TopographicF32(map) => topographic::embed(args, map, interrupt),
         AnyModel::TopographicF64(map) => topographic::embed(args, map, interrupt),
         AnyModel::HarmoniumF32(harmonium) => harmonium::embed(args, harmonium, interrupt),
@@ -47,12 +59,18 @@ pub(crate) fn run(args: &EmbedArgs, interrupt: &Interrupt) -> Result<(), Failure
     }
 }
 
-fn embed<T: Stored>(args: &EmbedArgs, grid: &FittedGrid<T>, interrupt: &Interrupt) -> Result<(), Failure> {
-    let corpus = documents::<T>(args, &grid.info)?;
-    let placements = grid.place(&corpus.bags)?;
+/// Of a grid by its parts, and what places documents on it.
+fn embed<T: Stored>(
+    args: &EmbedArgs,
+    (info, layout, labels): (&ModelInfo, &GridLayout, Option<&GridLabels<T>>),
+    place: impl FnOnce(&Blocks<T>) -> Result<Vec<GridPlacement>, EstimatorError>,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let corpus = documents::<T>(args, info)?;
+    let placements = place(&corpus.bags)?;
     let known = placements.iter().fold(0.0, |known, placement| known + placement.tokens);
-    let labels = grid.labels().map(|labels| labels.names());
-    let axes = grid.layout().extents().len();
+    let labels = labels.map(GridLabels::names);
+    let axes = layout.extents().len();
     let write = |out: &mut dyn Write| write((out, args.raw_csv), axes, labels, &corpus, &placements);
     finish(args, &corpus, known, interrupt, write)
 }

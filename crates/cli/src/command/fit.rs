@@ -2,15 +2,18 @@
 
 use std::path::Path;
 
-use countgrid_corpus::{Corpus, WordOptions};
-use countgrid_estimators::{FitSummary, FittedGrid, GridOptions, GridSchedule, GridStart, Stored, Training};
-use countgrid_io::{check_outputs, check_writable, save};
+use countgrid_corpus::{Blocks, Corpus, WordOptions};
+use countgrid_estimators::{
+    ComponentialOptions, Estimator, EstimatorError, FitSummary, FittedComponential, FittedGrid, GridLayout,
+    GridOptions, GridPage, GridSchedule, GridStart, Stored, Training,
+};
+use countgrid_io::{ModelFile, check_outputs, check_writable, save};
 use countgrid_map::group_digits;
 use serde_json::json;
 
 use super::harmonium;
 use crate::{
-    args::{FitArgs, GridArgs, Precision, Schedule},
+    args::{ComponentialArgs, FitArgs, FitModel, GridArgs, Precision, Schedule},
     collection::{Input, block_limits, named_inputs, scaling, word_options},
     failure::Failure,
     interrupt::Interrupt,
@@ -27,7 +30,7 @@ pub(crate) fn run(args: &FitArgs, interrupt: &Interrupt) -> Result<(), Failure> 
     let inputs = named_inputs(Some(&args.path), &args.read, Some(&args.words));
     check_outputs(inputs, [&args.output, &Checkpoints::path_beside(&args.output)])?;
     check_writable(&args.output)?;
-    let options = grid_options(&args.fit)?;
+    let options = GridModel::new(args.model == FitModel::Componential, &args.componential, &args.fit)?;
     let checkpoints = Checkpoints::beside(&args.output, &args.checkpoints);
     threads::run(args.fit.threads, || match args.fit.precision {
         Precision::F32 => fit_and_save::<f32>(args, &options, &checkpoints, &report, interrupt),
@@ -37,7 +40,7 @@ pub(crate) fn run(args: &FitArgs, interrupt: &Interrupt) -> Result<(), Failure> 
 
 fn fit_and_save<T: Stored>(
     args: &FitArgs,
-    options: &GridOptions,
+    options: &GridModel,
     checkpoints: &Checkpoints,
     report: &Report,
     interrupt: &Interrupt,
@@ -57,16 +60,122 @@ fn fit_and_save<T: Stored>(
     checkpoints.end()
 }
 
+/// The options of a counting grid, or of a componential one.
+pub(crate) enum GridModel {
+    Plain(GridOptions),
+    Componential(ComponentialOptions),
+}
+
+impl GridModel {
+    pub(crate) fn new(componential: bool, own: &ComponentialArgs, grid: &GridArgs) -> Result<Self, Failure> {
+        let grid = grid_options(grid)?;
+        if !componential {
+            return match own.given() {
+                Some(option) => Err(Failure::new(
+                    format_args!("{option} is of componential grids, and --model grid is none"),
+                    format_args!("leave {option} out, or add --model componential"),
+                )),
+                None => Ok(Self::Plain(grid)),
+            };
+        }
+        let options = own.options(grid);
+        options.validate()?;
+        Ok(Self::Componential(options))
+    }
+
+    fn seed(&self) -> u64 {
+        match self {
+            Self::Plain(options) => options.seed,
+            Self::Componential(options) => options.grid.seed,
+        }
+    }
+}
+
+/// A counting grid that was fitted, or a componential one.
+pub(crate) enum FittedGridModel<T> {
+    Plain(FittedGrid<T>),
+    Componential(FittedComponential<T>),
+}
+
+impl<T: Stored> FittedGridModel<T> {
+    pub(crate) fn summary(&self) -> Option<&FitSummary> {
+        match self {
+            Self::Plain(grid) => grid.summary(),
+            Self::Componential(grid) => grid.summary(),
+        }
+    }
+
+    fn describe(
+        &mut self,
+        title: &str,
+        corpus: &Corpus<T>,
+        words: &WordOptions,
+    ) -> Result<(), EstimatorError> {
+        match self {
+            Self::Plain(grid) => grid.describe(title, corpus, words),
+            Self::Componential(grid) => grid.describe(title, corpus, words),
+        }
+    }
+
+    pub(crate) fn to_file(&self) -> ModelFile {
+        match self {
+            Self::Plain(grid) => grid.to_file(),
+            Self::Componential(grid) => grid.to_file(),
+        }
+    }
+
+    pub(crate) fn pages(&self, corpus: &Corpus<T>) -> Result<Vec<GridPage>, EstimatorError> {
+        match self {
+            Self::Plain(grid) => grid.pages(corpus),
+            Self::Componential(grid) => grid.pages(corpus),
+        }
+    }
+}
+
 /// A grid with its labels, fitted to a corpus. Counts that leave no room for it go to a file.
 pub(crate) fn fit<T: Stored>(
     corpus: &mut Corpus<T>,
     title: Option<&str>,
-    (options, words): (&GridOptions, &WordOptions),
+    (model, words): (&GridModel, &WordOptions),
     checkpoints: &Checkpoints,
     report: &Report,
     interrupt: &Interrupt,
-) -> Result<FittedGrid<T>, Failure> {
-    let plan = options.plan(corpus)?;
+) -> Result<FittedGridModel<T>, Failure> {
+    let seed = model.seed();
+    let mut grid = match model {
+        GridModel::Plain(options) => {
+            let plan = options.plan(corpus)?;
+            report_plan(corpus, plan.layout(), plan.pseudocount(), seed, report);
+            FittedGridModel::Plain(train(plan, corpus, checkpoints, report, interrupt)?)
+        }
+        GridModel::Componential(options) => {
+            let plan = options.plan(corpus)?;
+            report_plan(corpus, plan.layout(), plan.pseudocount(), seed, report);
+            FittedGridModel::Componential(train(plan, corpus, checkpoints, report, interrupt)?)
+        }
+    };
+    if let Some(summary) = grid.summary() {
+        report_fit(summary, report);
+    }
+    if corpus.labels.names.len() > corpus.vocabulary.len() {
+        // As large as the grid itself: rather a title than a class.
+        report.note(format_args!(
+            "the model leaves out labels: there are {}, more than words",
+            group_digits(corpus.labels.names.len())
+        ));
+    }
+    grid.describe(title.unwrap_or(&corpus.name), corpus, words)?;
+    Ok(grid)
+}
+
+/// Reports what is fitted, and where its counts are.
+fn report_plan<T: Stored>(
+    corpus: &Corpus<T>,
+    layout: &GridLayout,
+    pseudocount: f64,
+    seed: u64,
+    report: &Report,
+) {
     if let Some(bytes) = corpus.bags.file_bytes() {
         let (entries, blocks) = (corpus.bags.entries(), corpus.bags.blocks().len());
         report.event(
@@ -79,19 +188,27 @@ pub(crate) fn fit<T: Stored>(
             json!({ "entries": entries, "bytes": bytes, "blocks": blocks }),
         );
     }
-    let (layout, pseudocount) = (plan.layout(), plan.pseudocount());
     report.event(
         "grid",
         format_args!(
-            "{}, window {}; pseudocount {pseudocount:.3e}, seed {}",
+            "{}, window {}; pseudocount {pseudocount:.3e}, seed {seed}",
             countgrid_estimators::format_sides(layout.extents()),
             countgrid_estimators::format_sides(layout.window()),
-            options.seed
         ),
         json!({
-            "grid": layout.extents(), "window": layout.window(), "pseudocount": pseudocount, "seed": options.seed,
+            "grid": layout.extents(), "window": layout.window(), "pseudocount": pseudocount, "seed": seed,
         }),
     );
+}
+
+/// Fits to a corpus, from a checkpoint if that was asked for.
+fn train<T: Stored, E: Estimator<Data = Blocks<T>>>(
+    plan: E,
+    corpus: &Corpus<T>,
+    checkpoints: &Checkpoints,
+    report: &Report,
+    interrupt: &Interrupt,
+) -> Result<E::Fitted, Failure> {
     let data = corpus.source.as_ref().map(|source| source.path.as_path());
     let training = match checkpoints.load()? {
         Some(file) => {
@@ -100,19 +217,7 @@ pub(crate) fn fit<T: Stored>(
         None => Training::new(plan, &corpus.bags)
             .map_err(|error| data.iter().fold(Failure::from(error), |failure, path| failure.of_file(path)))?,
     };
-    let mut grid = training::run(training, data, checkpoints, report, interrupt)?;
-    if let Some(summary) = grid.summary() {
-        report_fit(summary, report);
-    }
-    if corpus.labels.names.len() > grid.shape().features() {
-        // As large as the grid itself: rather a title than a class.
-        report.note(format_args!(
-            "the model leaves out labels: there are {}, more than words",
-            group_digits(corpus.labels.names.len())
-        ));
-    }
-    grid.describe(title.unwrap_or(&corpus.name), corpus, words)?;
-    Ok(grid)
+    training::run(training, data, checkpoints, report, interrupt)
 }
 
 /// The options of a grid that were asked for.
@@ -174,7 +279,7 @@ fn report_fit(summary: &FitSummary, report: &Report) {
 pub(crate) fn report_files<T: Stored>(
     report: &Report,
     corpus: &Corpus<T>,
-    grid: &FittedGrid<T>,
+    grid: &FittedGridModel<T>,
     files: &[&Path],
 ) {
     let summary = grid.summary();

@@ -25,6 +25,8 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
     match model {
         AnyModel::GridF32(grid) => info(args, &grid, &checksum),
         AnyModel::GridF64(grid) => info(args, &grid, &checksum),
+        AnyModel::ComponentialF32(grid) => info(args, &grid.to_grid()?, &checksum),
+        AnyModel::ComponentialF64(grid) => info(args, &grid.to_grid()?, &checksum),
         AnyModel::HarmoniumF32(model) => harmonium::info(args, &model, &checksum),
         AnyModel::HarmoniumF64(model) => harmonium::info(args, &model, &checksum),
         AnyModel::TopographicF32(map) => show(args, topographic::describe(&map), &checksum),

@@ -1,14 +1,14 @@
 //! `countgrid map`: documents to a page and a model.
 
-use countgrid_estimators::{GridOptions, GridPage, Stored};
+use countgrid_estimators::{GridPage, Stored};
 use countgrid_map::{GridMap, MAX_LAYERS, MAX_TEXT_BYTES, PageError, group_digits, write_html};
 
 use super::{
-    fit::{fit, grid_options, report_files},
+    fit::{GridModel, fit, report_files},
     topographic,
 };
 use crate::{
-    args::{MapArgs, Precision},
+    args::{MapArgs, MapModel, Precision},
     collection::{Input, block_limits, named_inputs, sample, scaling, word_options},
     failure::{BUG, Failure},
     files::Files,
@@ -21,7 +21,7 @@ use crate::{
 pub(crate) fn run(args: &MapArgs, interrupt: &Interrupt) -> Result<(), Failure> {
     let report = Report::new(args.reporting.quiet, args.reporting.json);
     args.check()?;
-    let options = grid_options(&args.fit)?;
+    let options = GridModel::new(args.model == MapModel::Componential, &args.componential, &args.fit)?;
     let mut layers = 1;
     if let Some(grid) = &args.fit.grid {
         let window = args.fit.window.as_ref().map_or(&[][..], |window| &window.0);
@@ -58,7 +58,7 @@ fn page_failure(error: PageError, grid: &crate::sides::Sides) -> Failure {
 
 fn draw<T: Stored>(
     args: &MapArgs,
-    options: &GridOptions,
+    options: &GridModel,
     files: &Files,
     report: &Report,
     interrupt: &Interrupt,

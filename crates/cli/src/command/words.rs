@@ -6,12 +6,12 @@ use serde_json::json;
 use crate::{
     args::WordsArgs,
     failure::Failure,
-    model_file::{Grid, load_grid},
+    model_file::{Grid, load_windows},
     terminal,
 };
 
 pub(crate) fn run(args: &WordsArgs) -> Result<(), Failure> {
-    match load_grid(&args.model)? {
+    match load_windows(&args.model)? {
         Grid::F32(grid) => words(args, &grid),
         Grid::F64(grid) => words(args, &grid),
     }

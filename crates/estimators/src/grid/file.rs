@@ -1,4 +1,5 @@
 use countgrid_corpus::memory;
+use countgrid_grid::Shape;
 use countgrid_io::{ModelFile, NamedTable, TableData};
 
 use super::{memory::plan, plan::grid_from};
@@ -16,8 +17,6 @@ impl<T: Stored> FittedGrid<T> {
     pub fn to_file(&self) -> ModelFile {
         let (pi, prior) = self.grid.tables();
         let extents = self.layout.extents().to_vec();
-        let sides =
-            self.layout.window().iter().map(|&side| u32::try_from(side).unwrap_or(u32::MAX)).collect();
         let table = |name: &str, shape, data| NamedTable { name: name.to_owned(), shape, data };
         let mut file = ModelFile {
             tables: vec![
@@ -27,16 +26,12 @@ impl<T: Stored> FittedGrid<T> {
                     T::into_data(pi.to_vec()),
                 ),
                 table("prior", extents.clone(), T::into_data(prior.to_vec())),
-                table("window", vec![extents.len()], TableData::U32(sides)),
+                window_table(&self.layout),
             ],
             ..ModelFile::default()
         };
         self.info.write(Self::KIND, &mut file);
-        if let Some(labels) = &self.labels {
-            let shape = [vec![labels.names().len()], extents].concat();
-            file.tables.push(table("labels", shape, T::into_data(labels.table().to_vec())));
-            file.set_strings("labels", labels.names());
-        }
+        write_labels(self.labels.as_ref(), &extents, &mut file);
         file
     }
 
@@ -54,19 +49,7 @@ impl<T: Stored> FittedGrid<T> {
         tables.extend(reader.take::<T>("prior", extents)?);
         let problem = |problem| ModelFileError::Numbers { problem };
         let grid = grid_from(shape, &tables).map_err(|error| problem(error.to_string()))?;
-        let file = reader.file();
-        let labels = match (file.metadata.contains_key("labels"), file.table("labels").is_some()) {
-            (false, false) => None,
-            (false, true) => return Err(ModelFileError::NoText { name: "labels" }.into()),
-            (true, _) => {
-                let expected = "is not a JSON array of labels";
-                let names =
-                    file.strings("labels").ok_or(ModelFileError::Text { name: "labels", expected })?;
-                let shares = reader.take::<T>("labels", &[&[names.len()], extents].concat())?;
-                let labels = GridLabels::new(shape, names, shares);
-                Some(labels.map_err(|error| problem(format!("its table `labels`: {error}")))?)
-            }
-        };
+        let labels = labels_of(&mut reader, shape, extents)?;
         reader.finish(&["labels"])?;
         Self::new(info, layout, grid, labels)
     }
@@ -90,8 +73,48 @@ impl<T: Stored> FittedGrid<T> {
     }
 }
 
+/// The labels of a file, if it has any.
+pub(crate) fn labels_of<T: Stored>(
+    reader: &mut TableReader,
+    shape: Shape<AXES>,
+    extents: &[usize],
+) -> Result<Option<GridLabels<T>>, ModelFileError> {
+    let file = reader.file();
+    match (file.metadata.contains_key("labels"), file.table("labels").is_some()) {
+        (false, false) => Ok(None),
+        (false, true) => Err(ModelFileError::NoText { name: "labels" }),
+        (true, _) => {
+            let expected = "is not a JSON array of labels";
+            let names = file.strings("labels").ok_or(ModelFileError::Text { name: "labels", expected })?;
+            let shares = reader.take::<T>("labels", &[&[names.len()], extents].concat())?;
+            GridLabels::new(shape, names, shares)
+                .map(Some)
+                .map_err(|error| ModelFileError::Numbers { problem: format!("its table `labels`: {error}") })
+        }
+    }
+}
+
+/// Tables and texts of labels.
+pub(crate) fn write_labels<T: Stored>(
+    labels: Option<&GridLabels<T>>,
+    extents: &[usize],
+    file: &mut ModelFile,
+) {
+    let Some(labels) = labels else { return };
+    let shape = [&[labels.names().len()], extents].concat();
+    let data = T::into_data(labels.table().to_vec());
+    file.tables.push(NamedTable { name: "labels".to_owned(), shape, data });
+    file.set_strings("labels", labels.names());
+}
+
+/// The table `window`.
+pub(crate) fn window_table(layout: &GridLayout) -> NamedTable {
+    let sides = layout.window().iter().map(|&side| u32::try_from(side).unwrap_or(u32::MAX)).collect();
+    NamedTable { name: "window".to_owned(), shape: vec![layout.window().len()], data: TableData::U32(sides) }
+}
+
 /// Everything but the numbers, checked against one another.
-fn info_and_layout(reader: &mut TableReader) -> Result<(ModelInfo, GridLayout), ModelFileError> {
+pub(crate) fn info_and_layout(reader: &mut TableReader) -> Result<(ModelInfo, GridLayout), ModelFileError> {
     let [features, extents @ ..] = reader.shape("pi")? else {
         return Err(ModelFileError::Table { expected: "its table `pi` has no axes" });
     };

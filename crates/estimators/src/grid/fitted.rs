@@ -209,8 +209,7 @@ impl<T: Real> FittedGrid<T> {
         let label_of = |document: usize| labels.by_document.get(document).copied().flatten();
         let embedded = self.label_shares(bags, names.len(), |document| Some(label_of(document)? as usize))?;
         let Some(embedded) = embedded else { return Ok(()) };
-        let table = embedded.buffer().iter().map(|&share| T::from_f64(share)).collect();
-        self.labels = Some(GridLabels::new(shape, names.clone(), table)?);
+        self.labels = Some(GridLabels::from_embedded(shape, names.clone(), &embedded)?);
         Ok(())
     }
 }

@@ -1,7 +1,11 @@
 use std::collections::HashSet;
 
 use countgrid_corpus::{Blocks, Storable};
-use countgrid_grid::{Embedding, LabelSums, Labels, Readout, Shape, label_scratch_len, label_sums_len};
+use countgrid_em::Tables;
+use countgrid_grid::{
+    Embedding, GridError, LabelSums, Labels, Readout, Shape, WindowPosterior, label_scratch_len,
+    label_sums_len,
+};
 use countgrid_math::Real;
 
 use crate::{AXES, EstimatorError, FittedGrid, blocks::zeros};
@@ -46,6 +50,15 @@ impl<T: Real> GridLabels<T> {
         Ok(Self { shape, names, table })
     }
 
+    /// Those of labels that were embedded in double precision.
+    pub(crate) fn from_embedded(
+        shape: Shape<AXES>,
+        names: Vec<String>,
+        embedded: &Labels<f64, Vec<f64>, AXES>,
+    ) -> Result<Self, EstimatorError> {
+        Self::new(shape, names, embedded.buffer().iter().map(|&share| T::from_f64(share)).collect())
+    }
+
     /// The labels.
     #[must_use]
     pub fn names(&self) -> &[String] {
@@ -67,6 +80,42 @@ impl<T: Real> GridLabels<T> {
     }
 }
 
+/// Sums of labels over documents, each at its position.
+pub(crate) struct LabelCollector {
+    shape: Shape<AXES>,
+    sums: LabelSums<f64, Vec<f64>, AXES>,
+    some: bool,
+    refused: Option<GridError>,
+}
+
+impl LabelCollector {
+    pub(crate) fn new(shape: Shape<AXES>, labels: usize) -> Result<Self, EstimatorError> {
+        let length = label_sums_len(&shape, labels).unwrap_or(usize::MAX);
+        let sums = LabelSums::new(shape, labels, zeros(length)?)?;
+        Ok(Self { shape, sums, some: false, refused: None })
+    }
+
+    /// Adds a document that has tokens.
+    pub(crate) fn add<T: Real>(&mut self, posterior: &(impl WindowPosterior<T> + ?Sized), label: usize) {
+        self.some = true;
+        self.refused = self.refused.take().or(self.sums.add_class(posterior, label).err());
+    }
+
+    /// The shares at each window; `None` without documents.
+    pub(crate) fn finish(self) -> Result<Option<Labels<f64, Vec<f64>, AXES>>, EstimatorError> {
+        if let Some(error) = self.refused {
+            return Err(error.into());
+        }
+        if !self.some {
+            return Ok(None);
+        }
+        let mut scratch = zeros(label_scratch_len(&self.shape))?;
+        let table = zeros(self.sums.targets().saturating_mul(self.shape.cells()))?;
+        let embedding = Embedding::new(self.sums, &mut scratch)?;
+        Ok(Some(embedding.labels(Readout::Window, table, &mut scratch)?))
+    }
+}
+
 impl<T: Real> FittedGrid<T> {
     /// The shares that are read off at each window if this many labels are embedded at the positions of their documents:
     /// `[label][cell]` in double precision. `None` if no document with a label has a known word: without one it has no
@@ -80,25 +129,12 @@ impl<T: Real> FittedGrid<T> {
         labels: usize,
         label_of: impl Fn(usize) -> Option<usize>,
     ) -> Result<Option<Labels<f64, Vec<f64>, AXES>>, EstimatorError> {
-        let shape = *self.shape();
-        let length = label_sums_len(&shape, labels).unwrap_or(usize::MAX);
-        let mut sums = LabelSums::new(shape, labels, zeros(length)?)?;
-        let (mut some, mut refused) = (false, None);
+        let mut collector = LabelCollector::new(*self.shape(), labels)?;
         self.for_each_posterior(bags, |bag, tokens, posterior| {
             if let Some(label) = label_of(bag).filter(|_| tokens > 0.0) {
-                some = true;
-                refused = refused.or(sums.add_class(posterior, label).err());
+                collector.add(posterior, label);
             }
         })?;
-        if let Some(error) = refused {
-            return Err(error.into());
-        }
-        if !some {
-            return Ok(None);
-        }
-        let mut scratch = zeros(label_scratch_len(&shape))?;
-        let embedding = Embedding::new(sums, &mut scratch)?;
-        let table = zeros(labels.saturating_mul(shape.cells()))?;
-        Ok(Some(embedding.labels(Readout::Window, table, &mut scratch)?))
+        collector.finish()
     }
 }

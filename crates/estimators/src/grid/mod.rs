@@ -9,7 +9,13 @@ mod options;
 mod placement;
 mod plan;
 
-pub(crate) use self::fitted::aligned;
+pub(crate) use self::{
+    file::{info_and_layout, labels_of, window_table, write_labels},
+    fitted::aligned,
+    labels::LabelCollector,
+    placement::PositionReader,
+    plan::grid_from,
+};
 pub use self::{
     fitted::FittedGrid,
     labels::GridLabels,

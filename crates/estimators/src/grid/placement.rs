@@ -1,9 +1,9 @@
 use countgrid_corpus::{Blocks, Storable};
-use countgrid_grid::{Labels, Posterior};
+use countgrid_grid::{Labels, Shape, WindowPosterior};
 use countgrid_math::Real;
 use countgrid_torus::Torus;
 
-use crate::{AXES, EstimatorError, FittedGrid};
+use crate::{AXES, EstimatorError, FittedGrid, GridLabels, GridLayout};
 
 /// The position of a bag on a grid.
 ///
@@ -39,25 +39,42 @@ impl<T: Real> FittedGrid<T> {
     /// # Errors
     /// Those of [`FittedGrid::for_each_posterior`].
     pub fn place<C: Storable>(&self, bags: &Blocks<C>) -> Result<Vec<GridPlacement>, EstimatorError> {
-        let torus = *self.shape().windows().torus();
-        let labels = self.labels().map(|labels| labels.labels()).transpose()?;
-        let mut shares = vec![T::zero(); labels.as_ref().map_or(0, Labels::targets)];
+        let mut reader = PositionReader::new(self.layout(), self.shape(), self.labels())?;
         let mut placements = Vec::with_capacity(bags.len());
         self.for_each_posterior(bags, |_, tokens, posterior| {
             let position =
-                (tokens > 0.0).then(|| self.position(&torus, posterior, labels.as_ref(), &mut shares));
+                (tokens > 0.0).then(|| reader.read(posterior, Real::to_f64(posterior.log_evidence())));
             placements.push(GridPlacement { tokens, position });
         })?;
         Ok(placements)
     }
+}
 
-    fn position(
-        &self,
-        torus: &Torus<AXES>,
-        posterior: &Posterior<'_, T, AXES>,
-        labels: Option<&Labels<T, &[T], AXES>>,
-        shares: &mut [T],
+/// Reads positions off posteriors over windows.
+pub(crate) struct PositionReader<'a, T> {
+    layout: &'a GridLayout,
+    torus: Torus<AXES>,
+    labels: Option<Labels<T, &'a [T], AXES>>,
+    shares: Vec<T>,
+}
+
+impl<'a, T: Real> PositionReader<'a, T> {
+    pub(crate) fn new(
+        layout: &'a GridLayout,
+        shape: &Shape<AXES>,
+        labels: Option<&'a GridLabels<T>>,
+    ) -> Result<Self, EstimatorError> {
+        let labels = labels.map(GridLabels::labels).transpose()?;
+        let shares = vec![T::zero(); labels.as_ref().map_or(0, Labels::targets)];
+        Ok(Self { layout, torus: *shape.windows().torus(), labels, shares })
+    }
+
+    pub(crate) fn read(
+        &mut self,
+        posterior: &(impl WindowPosterior<T> + ?Sized),
+        log_evidence: f64,
     ) -> GridPosition {
+        let (torus, extents) = (&self.torus, self.layout.extents());
         let (mut best, mut mean) = ((0, 0.0), CircularMean::default());
         posterior.for_each(|cell, q| {
             let q = q.to_f64();
@@ -66,15 +83,14 @@ impl<T: Real> FittedGrid<T> {
                 best = (cell, q);
             }
         });
-        let extents = self.layout().extents();
         let axes = (AXES - extents.len()..).zip(extents);
-        let read = labels.and_then(|labels| labels.read(posterior, shares).ok());
+        let read = self.labels.as_ref().and_then(|labels| labels.read(posterior, &mut self.shares).ok());
         GridPosition {
-            window: self.layout().coordinates(torus, best.0),
+            window: self.layout.coordinates(torus, best.0),
             probability: best.1,
             mean: axes.map(|(axis, &extent)| mean.coordinate(axis, extent)).collect(),
-            log_evidence: posterior.log_evidence().to_f64(),
-            label: read.and_then(|()| largest(shares)),
+            log_evidence,
+            label: read.and_then(|()| largest(&self.shares)),
         }
     }
 }

@@ -22,7 +22,7 @@ pub type GridInference<T> = LogHistograms<T, AlignedVec<T>, AXES>;
 /// Expected counts, with the scratch of both steps.
 pub(crate) type GridStatistics<T> = BlockStatistics<Statistics<T, AlignedVec<T>, AXES>>;
 /// A learner, and empty statistics.
-type LearnerAndStatistics<T> = (GridLearner<T>, GridStatistics<T>);
+type LearnerAndStatistics<T> = (Learner<T, AlignedVec<T>, AXES>, Statistics<T, AlignedVec<T>, AXES>);
 /// A grid that is being fitted to bags in blocks.
 pub type GridLearner<T> = BlockLearner<Learner<T, AlignedVec<T>, AXES>>;
 
@@ -151,12 +151,51 @@ impl<T: Stored> GridPlan<T> {
         let (learner, statistics) = rayon::join(learner, statistics);
         #[cfg(not(feature = "rayon"))]
         let (learner, statistics) = (learner(), statistics());
-        let learner = BlockLearner { learner: learner?, read_ahead: self.options.read_ahead };
-        Ok((learner, BlockStatistics::new(statistics?)))
+        Ok((learner?, statistics?))
+    }
+
+    /// The learner of a stage, at random or from the grid of the stage before.
+    pub(crate) fn begin(
+        &self,
+        stage: usize,
+        mut previous: Option<GridParameters<T>>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<LearnerAndStatistics<T>, EstimatorError> {
+        let shape = self.shape(stage)?;
+        self.learner(shape, || {
+            let grid = Grid::initial(shape, previous.as_ref(), rng)?;
+            // The coarser tables are no longer needed, and there may be no memory for both.
+            drop(previous.take());
+            Ok(grid)
+        })
+    }
+
+    /// The learner of a stage from its parameters.
+    pub(crate) fn load(
+        &self,
+        stage: usize,
+        parameters: &[T],
+    ) -> Result<LearnerAndStatistics<T>, EstimatorError> {
+        let shape = self.shape(stage)?;
+        self.learner(shape, || grid_from(shape, parameters))
+    }
+
+    /// A learner whose E-step goes over blocks.
+    fn in_blocks(
+        &self,
+        (learner, statistics): LearnerAndStatistics<T>,
+    ) -> (GridLearner<T>, GridStatistics<T>) {
+        let learner = BlockLearner { learner, read_ahead: self.options.read_ahead };
+        (learner, BlockStatistics::new(statistics))
+    }
+
+    /// The shape of the full grid.
+    pub(crate) fn full_shape(&self) -> Result<Shape<AXES>, EstimatorError> {
+        self.shape(self.shapes.len().saturating_sub(1))
     }
 
     /// The description of the fit in model files.
-    fn fit_json(&self, summary: &FitSummary) -> serde_json::Value {
+    pub(crate) fn fit_json(&self, summary: &FitSummary) -> serde_json::Value {
         let GridOptions { seed, restarts, learn_prior, inner_passes, tolerance, .. } = self.options;
         let (anneal, batch) = match self.start {
             GridStart::Plain => (None, None),
@@ -223,15 +262,9 @@ impl<T: Stored> Estimator for GridPlan<T> {
         stage: usize,
         previous: Option<GridLearner<T>>,
         rng: &mut ChaCha8Rng,
-    ) -> Result<LearnerAndStatistics<T>, EstimatorError> {
-        let shape = self.shape(stage)?;
-        let mut coarse = previous.map(|learner| learner.learner.into_parts().0);
-        self.learner(shape, || {
-            let grid = Grid::initial(shape, coarse.as_ref(), rng)?;
-            // The coarser tables are no longer needed, and there may be no memory for both.
-            drop(coarse.take());
-            Ok(grid)
-        })
+    ) -> Result<(GridLearner<T>, GridStatistics<T>), EstimatorError> {
+        let previous = previous.map(|learner| learner.learner.into_parts().0);
+        Ok(self.in_blocks(self.begin(stage, previous, rng)?))
     }
 
     fn restore(
@@ -239,9 +272,8 @@ impl<T: Stored> Estimator for GridPlan<T> {
         _: &Blocks<T>,
         stage: usize,
         parameters: &[T],
-    ) -> Result<LearnerAndStatistics<T>, EstimatorError> {
-        let shape = self.shape(stage)?;
-        self.learner(shape, || grid_from(shape, parameters))
+    ) -> Result<(GridLearner<T>, GridStatistics<T>), EstimatorError> {
+        Ok(self.in_blocks(self.load(stage, parameters)?))
     }
 
     fn parameters<'a>(&self, learner: &'a GridLearner<T>) -> &'a GridParameters<T> {

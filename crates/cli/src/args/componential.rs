@@ -1,0 +1,44 @@
+//! Options of componential grids.
+
+use clap::Args;
+use countgrid_estimators::{ComponentialOptions, GridOptions};
+
+use super::{COUNT, at_most};
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Componential grid")]
+pub(crate) struct ComponentialArgs {
+    /// Sum of the parameters of the Dirichlet distribution of a document's proportions of windows, in tokens; where a learned one
+    /// starts [default: 5]
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) concentration: Option<f64>,
+    /// Learn it
+    #[arg(long)]
+    pub(crate) learn_concentration: bool,
+    /// The most iterations of a componential grid, after those of the counting grid that it begins as [default: 40]
+    #[arg(long, value_name = "N", value_parser = at_most(COUNT))]
+    pub(crate) componential_iterations: Option<usize>,
+}
+
+impl ComponentialArgs {
+    /// The first that was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let set = [
+            ("--concentration", self.concentration.is_some()),
+            ("--learn-concentration", self.learn_concentration),
+            ("--componential-iterations", self.componential_iterations.is_some()),
+        ];
+        set.into_iter().find(|&(_, set)| set).map(|(name, _)| name)
+    }
+
+    pub(crate) fn options(&self, grid: GridOptions) -> ComponentialOptions {
+        let default = ComponentialOptions::default();
+        ComponentialOptions {
+            grid,
+            iterations: self.componential_iterations.unwrap_or(default.iterations),
+            concentration: self.concentration.unwrap_or(default.concentration),
+            learn_concentration: self.learn_concentration,
+            ..default
+        }
+    }
+}
