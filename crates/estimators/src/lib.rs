@@ -52,6 +52,7 @@
 
 mod any;
 mod blocks;
+mod boxed;
 mod checkpoint;
 mod componential;
 mod digest;
@@ -83,6 +84,7 @@ pub use crate::pages::GridPage;
 pub use crate::{
     any::AnyModel,
     blocks::{BagError, BagTotals, BlockLearner, BlockPass},
+    boxed::BoxedTraining,
     componential::{
         BagInference, ComponentialLearner, ComponentialOptions, ComponentialParameters, ComponentialPlan,
         ComponentialStage, ComponentialStatistics, ComponentialTraining, FittedComponential, WindowTable,

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use countgrid_corpus::{BlockLimits, Corpus, DocumentInfo};
 use countgrid_estimators::{
     BagTotals, EstimatorError, Exposure, FitSummary, FittedTopographic, LabelSeparation, Separation, Stored,
-    TopographicOptions, TopographicPlace, TopographicPlan, Training,
+    TopographicOptions, TopographicPlace, TopographicPlan,
 };
 use countgrid_gtm::{EmissionModel, Inflation, Space};
 use countgrid_map::{
@@ -217,8 +217,9 @@ fn fit<T: Stored>(
     let bags = corpus.bags.gather(|count| count)?; // a fit begins with the principal components of all
     let data = corpus.source.as_ref().map(|source| source.path.as_path());
     let training = match checkpoints.load()? {
-        Some(file) => Training::resume(plan, &bags, file).map_err(|error| checkpoints.refused(error))?,
-        None => Training::new(plan, &bags)
+        Some(file) => plan.train(&bags, Some(file)).map_err(|error| checkpoints.refused(error))?,
+        None => plan
+            .train(&bags, None)
             .map_err(|error| data.iter().fold(Failure::from(error), |failure, path| failure.of_file(path)))?,
     };
     let map = training::run(training, data, checkpoints, report, interrupt)?;
