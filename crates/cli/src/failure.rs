@@ -123,6 +123,9 @@ impl From<CorpusError> for Failure {
             }
             CorpusError::NoDocComments { .. } => "name a folder or a file to read",
             CorpusError::InputIsOutput { .. } => "name another file to write (--output)",
+            CorpusError::NoSuchColumn { .. } => {
+                "--columns takes `all`, `none` or names with commas between them"
+            }
             _ => BUG,
         };
         Self::new(&error, remedy)

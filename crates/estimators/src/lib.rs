@@ -80,7 +80,7 @@ mod training;
 mod words;
 
 #[cfg(feature = "pages")]
-pub use crate::pages::GridPage;
+pub use crate::pages::{GridPage, PageDocuments};
 pub use crate::{
     any::AnyModel,
     blocks::{BagError, BagTotals, BlockLearner, BlockPass},

@@ -5,7 +5,7 @@ use std::path::Path;
 use countgrid_corpus::{Blocks, Corpus, WordOptions};
 use countgrid_estimators::{
     BoxedTraining, ComponentialOptions, EstimatorError, FitSummary, FittedComponential, FittedGrid,
-    GridLayout, GridOptions, GridPage, GridSchedule, GridStart, Stored,
+    GridLabels, GridLayout, GridOptions, GridPage, GridPlacement, GridSchedule, GridStart, Stored,
 };
 use countgrid_io::{ModelFile, check_outputs, check_writable, save};
 use countgrid_map::group_digits;
@@ -114,6 +114,27 @@ impl<T: Stored> FittedGridModel<T> {
         match self {
             Self::Plain(grid) => grid.describe(title, corpus, words),
             Self::Componential(grid) => grid.describe(title, corpus, words),
+        }
+    }
+
+    pub(crate) fn layout(&self) -> &GridLayout {
+        match self {
+            Self::Plain(grid) => grid.layout(),
+            Self::Componential(grid) => grid.layout(),
+        }
+    }
+
+    pub(crate) fn label_names(&self) -> Option<&[String]> {
+        match self {
+            Self::Plain(grid) => grid.labels().map(GridLabels::names),
+            Self::Componential(grid) => grid.labels().map(GridLabels::names),
+        }
+    }
+
+    pub(crate) fn place(&self, bags: &Blocks<T>) -> Result<Vec<GridPlacement>, EstimatorError> {
+        match self {
+            Self::Plain(grid) => grid.place(bags),
+            Self::Componential(grid) => grid.place(bags),
         }
     }
 
