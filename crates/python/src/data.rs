@@ -190,7 +190,7 @@ fn aligned(array: &Bound<'_, PyAny>, name: &str) -> PyResult<()> {
 }
 
 /// The numbers of an index array.
-fn integers(array: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<usize>> {
+pub(crate) fn integers(array: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<usize>> {
     fn read<I: Copy + TryInto<usize>>(view: ArrayView1<'_, I>, name: &str) -> PyResult<Vec<usize>> {
         let whole = |(place, &x): (usize, &I)| {
             x.try_into().map_err(|_| errors::value(format_args!("{name}[{place}] is negative")))

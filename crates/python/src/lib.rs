@@ -4,7 +4,9 @@
 mod data;
 mod errors;
 mod fit;
+mod harmonium;
 mod model;
+mod sequences;
 mod text;
 
 use pyo3::prelude::*;
@@ -16,7 +18,9 @@ mod _core {
     use crate::{
         data::Data,
         fit::{defaults, fit},
+        harmonium::{fit_harmonium, harmonium_topics},
         model::Model,
+        sequences::{Sequences, fit_sequences, sequence_features, sequence_log_likelihoods, sequence_states},
         text::{count_words, select_words},
     };
 }

@@ -35,6 +35,10 @@ MODELS = [
     countgrid.MultinomialMixture(3, max_iter=8, n_init=2, random_state=3),
     countgrid.LatentDirichlet(3, max_iter=8, random_state=3),
     countgrid.TopographicMap((3, 3), basis_functions=(2, 2), max_iter=5, random_state=3),
+    countgrid.ComponentialGrid((4, 3), 2, max_iter=6, componential_iter=5, random_state=3),
+    countgrid.ComponentialGrid((5,), 2, max_iter=6, componential_iter=5, learn_concentration=True, precision="f64", random_state=3),
+    countgrid.Harmonium(3, max_iter=4, random_state=3),
+    countgrid.Harmonium(2, kind="rap", method="persistent", max_iter=3, trials=4, precision="f64", random_state=3),
 ]
 OTHERS = [
     countgrid.FreeEnergyScores(MODELS[0], kind="nfess"),
@@ -146,10 +150,18 @@ def test_seeds():
             clone(model).set_params(random_state=seed).fit(COUNTS)
 
 
-@pytest.mark.parametrize("kind", [countgrid.CountingGrid, countgrid.MultinomialMixture, countgrid.LatentDirichlet])
-def test_a_warm_start_goes_on(kind):
-    size = {"extents": (5, 4), "window": 2} if kind is countgrid.CountingGrid else {"n_components": 4}
-    cold = kind(**size, max_iter=3, tol=0.0, random_state=1).fit(COUNTS)
+@pytest.mark.parametrize(
+    "short",
+    [
+        countgrid.CountingGrid((5, 4), 2, max_iter=3),
+        countgrid.ComponentialGrid((5, 4), 2, max_iter=3, componential_iter=2),
+        countgrid.MultinomialMixture(4, max_iter=3),
+        countgrid.LatentDirichlet(4, max_iter=3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_warm_start_goes_on(short):
+    cold = clone(short).set_params(tol=0.0, random_state=1).fit(COUNTS)
     warm = clone(cold).set_params(warm_start=True).fit(COUNTS)
     first = warm.bound_per_token_
     assert first == cold.bound_per_token_
@@ -167,9 +179,17 @@ def test_defaults_are_those_of_the_library():
     asked = {**grid._options(), "seed": 1}
     assert asked == {name: options[name] for name in asked}
     assert grid.anneal_iterations == 20 and grid.passes == 3
+    componential = countgrid.ComponentialGrid()
+    options = json.loads(_core.defaults("componential"))
+    asked = componential._seeded(componential._options(), 1)
+    assert {**asked, "grid": 0} == {name: options[name] for name in asked} | {"grid": 0}
+    assert asked["grid"] == {name: options["grid"][name] for name in asked["grid"]}
     topics = countgrid.LatentDirichlet()
     options = json.loads(_core.defaults("lda"))
     assert topics._options() == {name: options[name] for name in topics._options()}
+    for model in (countgrid.Harmonium(), countgrid.HiddenMarkov()):
+        options = json.loads(_core.defaults("harmonium" if hasattr(model, "draws") else "hmm"))
+        assert model._options() == {name: options[name] for name in model._options()}
     points = countgrid.TopographicMap()
     options = json.loads(_core.defaults("topographic"))
     asked = json.loads(json.dumps(points._options()))
@@ -246,6 +266,10 @@ def test_texts_and_a_page(tmp_path):
     assert (tmp_path / "map.html").read_text(encoding="utf-8") == page.html
     of_counts = grid.map(counts, titles=TEXTS, title="Mine")
     assert "<title>Mine</title>" in of_counts.html
+    componential = countgrid.ComponentialGrid((6, 6), 2, componential_iter=5, random_state=1).fit(counts)
+    componential.describe(counts, title="Many windows", vectorizer=vectorizer, labels=labels)
+    assert "<title>Many windows</title>" in componential.map(TEXTS, labels=labels).html
+    assert {word for word, _ in componential.top_words(0, 3)} <= set(vectorizer.get_feature_names_out())
     for wrong in ({"labels": ["a"]}, {"titles": ["a"]}, {"layer": 1}):
         with pytest.raises(ValueError):
             grid.map(counts, **wrong)
@@ -304,7 +328,7 @@ def test_an_error_of_progress_ends_a_fit(monkeypatch):
     def fail(*_):
         raise ZeroDivisionError("of the caller")
 
-    monkeypatch.setattr("countgrid._models._printer", lambda name: fail)
+    monkeypatch.setattr("countgrid._base._printer", lambda name: fail)
     with pytest.raises(ZeroDivisionError):
         countgrid.CountingGrid((9, 9), 3, max_iter=10**6, tol=0.0, verbose=True).fit(COUNTS)
 
@@ -340,18 +364,24 @@ PROGRAM = os.environ.get("COUNTGRID_PROGRAM")
 @pytest.mark.skipif(not PROGRAM, reason="COUNTGRID_PROGRAM does not name the program")
 @pytest.mark.parametrize("labels", [False, True])
 @pytest.mark.parametrize("precision", ["f32", "f64"])
-def test_the_file_is_that_of_the_program(tmp_path, labels, precision):
+@pytest.mark.parametrize("componential", [False, True])
+def test_the_file_is_that_of_the_program(tmp_path, labels, precision, componential):
     """Same texts, options and seed: the same bytes; and each reads the other's file."""
     names = ["x", "y", "z"] * 8
     rows = [{"text": text, **({"label": name} if labels else {})} for text, name in zip(TEXTS, names)]
     (tmp_path / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     model = tmp_path / "model.safetensors"
     options = ["--grid", "9x8", "--window", "3x2", "--iterations", "20", "--seed", "5", "--precision", precision]
+    kind, own = countgrid.CountingGrid, {}
+    if componential:
+        options += ["--model", "componential", "--concentration", "3", "--learn-concentration"]
+        options += ["--componential-iterations", "7"]
+        kind, own = countgrid.ComponentialGrid, {"concentration": 3, "learn_concentration": True, "componential_iter": 7}
     subprocess.run([PROGRAM, "fit", tmp_path / "texts.jsonl", "-o", model, "-q", *options], check=True)
 
     vectorizer = countgrid.TextVectorizer()
     counts = vectorizer.fit_transform(TEXTS)
-    grid = countgrid.CountingGrid((9, 8), (3, 2), max_iter=20, random_state=5, precision=precision).fit(counts)
+    grid = kind((9, 8), (3, 2), max_iter=20, random_state=5, precision=precision, **own).fit(counts)
     grid.describe(counts, title="texts", vectorizer=vectorizer, labels=names if labels else None)
     assert grid.to_bytes() == model.read_bytes()
 

@@ -8,8 +8,11 @@ import countgrid
 ESTIMATORS = [
     countgrid.CountingGrid(extents=(4, 4), window=2, max_iter=10),
     countgrid.CountingGrid(extents=(4,), window=2, max_iter=10, precision="f64"),
+    countgrid.ComponentialGrid(extents=(4, 4), window=2, max_iter=10, componential_iter=5),
     countgrid.LatentDirichlet(3, max_iter=10),
     countgrid.MultinomialMixture(3, max_iter=10),
+    countgrid.Harmonium(3, max_iter=5),
+    countgrid.HiddenMarkov(2, max_iter=5),
     countgrid.TopographicMap((3, 3), basis_functions=(2, 2), max_iter=5),
     countgrid.FreeEnergyScores(countgrid.MultinomialMixture(3, max_iter=10, random_state=1)),
     countgrid.FreeEnergyScores(),
