@@ -15,7 +15,7 @@ use countgrid_estimators::{
     HarmoniumOptions, HmmOptions, InitialPhase, LdaOptions, Progress, Schedule, Step, TopographicOptions,
     Train, Training,
 };
-use pyo3::prelude::*;
+use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
 use rand_chacha::ChaCha8Rng;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -168,7 +168,7 @@ fn parsed<O: DeserializeOwned>(options: Value) -> PyResult<O> {
     serde_json::from_value(options).map_err(errors::value)
 }
 
-fn grid_options(kind: &str, mut options: Value) -> PyResult<GridOptions> {
+pub(crate) fn grid_options(kind: &str, mut options: Value) -> PyResult<GridOptions> {
     let components = options.as_object_mut().and_then(|fields| fields.remove("components"));
     let options: GridOptions = parsed(options)?;
     let options = match (kind, components) {
@@ -186,6 +186,11 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    /// What ends the fit.
+    pub(crate) fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
     /// The fitted model; from these parameters if there are some, else at random.
     pub(crate) fn train<E: Estimator, D: Borrow<E::Data>>(
         &self,
@@ -201,18 +206,24 @@ impl Watch {
 
     pub(crate) fn run<M: Train>(&self, mut training: M) -> Result<M::Fitted, EstimatorError> {
         training.set_stop(&self.stop);
-        training.run(|progress| {
+        let ran = training.run(|progress| {
             if let Some(steps) = &self.steps {
                 let _nobody_listens = steps.send(progress.clone());
             }
             ControlFlow::Continue(())
-        })?;
+        });
+        match ran {
+            // With the model as it is, if there is one.
+            Ok(()) | Err(EstimatorError::Stopped) => {}
+            Err(error) => return Err(error),
+        }
         training.finish()
     }
 }
 
 /// Fits in a thread beside this one, which looks for signals and calls `progress`. If either raises, the fit ends at the next
-/// block of documents, and the exception is raised.
+/// block of documents, and the exception is raised; but for `KeyboardInterrupt`, if there is a model by then, which is returned as
+/// it is.
 pub(crate) fn watched<R: Send>(
     py: Python<'_>,
     jobs: usize,
@@ -259,8 +270,8 @@ pub(crate) fn watched<R: Send>(
         })
     });
     match raised {
-        Some(error) => Err(error),
-        None => result,
+        Some(error) if result.is_err() || !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
+        _ => result,
     }
 }
 

@@ -7,6 +7,7 @@ mod fit;
 mod harmonium;
 mod model;
 mod sequences;
+mod steps;
 mod text;
 
 use pyo3::prelude::*;
@@ -21,6 +22,7 @@ mod _core {
         harmonium::{fit_harmonium, harmonium_topics},
         model::Model,
         sequences::{Sequences, fit_sequences, sequence_features, sequence_log_likelihoods, sequence_states},
+        steps::{fit_step, merge_states},
         text::{count_words, select_words},
     };
 }

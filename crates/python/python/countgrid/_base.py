@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Callable, Iterable
+import warnings
+from typing import Any, Iterable
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._data import bags, jobs_of, plain, seed_of, validated
+from ._progress import LOG, shown
 from ._text import TextVectorizer
 
 
@@ -24,8 +27,8 @@ class FileModel(BaseEstimator):
     #: Parameters and the names that the library has for them.
     _names: dict[str, str] = {"max_iter": "iterations", "tol": "tolerance"}
 
-    def _options(self) -> dict[str, Any]:
-        """The options of the library, but for the seed."""
+    def _options(self, going_on: bool = False) -> dict[str, Any]:
+        """The options of the library, but for the seed; `going_on` from a model that is there."""
         return {option: getattr(self, name) for name, option in self._names.items()}
 
     def _seeded(self, options: dict[str, Any], seed: int) -> dict[str, Any]:
@@ -34,8 +37,18 @@ class FileModel(BaseEstimator):
     def _warm_start(self) -> bool:
         return bool(getattr(self, "warm_start", False)) and hasattr(self, "model_")
 
-    def _progress(self) -> Callable[..., None] | None:
-        return _printer(type(self).__name__) if self.verbose else None
+    def _request(self, going_on: bool) -> str:
+        options = self._seeded(self._options(going_on), seed_of(self.random_state))
+        return json.dumps(options, default=plain, allow_nan=False)
+
+    def _ended(self) -> None:
+        """What is said at the end of a fit."""
+        self._after()
+        report = json.loads(self.model_.fit)
+        if report.get("end") == "stopped":
+            warnings.warn("the fit was interrupted, and the model is as it was then", ConvergenceWarning, stacklevel=4)
+        said = (f"{name} {report[name]}" for name in ("iterations", "end", "bound_per_token") if name in report)
+        LOG.info("%s: %s", type(self).__name__, ", ".join(said))
 
     def _after(self) -> None:
         """Attributes that are read off the model."""
@@ -100,14 +113,17 @@ class BagModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FileModel):
     def _fit(self, X: Any) -> Any:
         warm = self._warm_start()
         X = validated(self, X, reset=not warm)
-        options = json.dumps(
-            self._seeded(self._options(), seed_of(self.random_state)), default=plain, allow_nan=False
-        )
+        return self._fit_rows(X, self.model_ if warm else None)
+
+    def _fit_rows(self, X: Any, start: _core.Model | None) -> Any:
+        """Fits the model to a matrix that was validated."""
+        options = self._request(start is not None)
         data = bags(X, double=self._double())
         self._name(data, X.shape[1])
-        start = self.model_ if warm else None
-        self.model_ = _core.fit(self._kind, options, data, jobs_of(self.n_jobs), start, self._progress())
-        self._after()
+        with shown(self) as progress:
+            self.model_ = _core.fit(self._kind, options, data, jobs_of(self.n_jobs), start, progress)
+        self.__dict__.pop("_state", None)  # of partial_fit
+        self._ended()
         return self
 
     def _name(self, data: _core.Data, columns: int) -> None:
@@ -190,18 +206,64 @@ class CountModel(BagModel):
         """The mean of `score_samples`."""
         return float(np.mean(self.score_samples(X)))
 
+    def perplexity(self, X: Any) -> float:
+        """The exponential of minus the log-likelihood per token, or of the bound on it."""
+        check_is_fitted(self, "model_")
+        scores, tokens = self.score_samples(X), float(validated(self, X, reset=False).sum())
+        if not tokens > 0:
+            raise ValueError("there are no counts, so that there is no perplexity")
+        return float(np.exp(-np.sum(scores) / tokens))
+
+
+class StepwiseModel(CountModel):
+    """A model that can see its rows in parts."""
+
+    #: Sums over the rows that `partial_fit` has seen, and what they were: it pickles.
+    _state: dict[str, Any]
+
+    def partial_fit(self, X: Any, y: Any = None) -> Any:
+        """One step of stepwise expectation maximisation over a part of the rows; y is not used.
+
+        The sums over all parts so far decay, the k-th step from 0 having the weight (k + 2) ** -0.7, the first 1 (Cappé & Moulines
+        2009). The first part is where a model begins at random, unless there is one, of `fit` or of a file: then it begins from its
+        parameters. The tables have the size that the options or the first part say.
+        """
+        going_on = hasattr(self, "model_")
+        X = validated(self, X, reset=not going_on)
+        data = bags(X, double=self._double())
+        if going_on:
+            data.set_vocabulary(self.model_.title, self.model_.vocabulary)
+        else:
+            self._name(data, X.shape[1])
+        options, start = self._request(going_on), self.model_ if going_on else None
+        seed = seed_of(self.random_state) if not hasattr(self, "_state") else 0  # of the first step alone
+        self.model_, self._state = _core.fit_step(
+            self._kind, options, data, jobs_of(self.n_jobs), seed, start, getattr(self, "_state", None)
+        )
+        self._after()
+        return self
+
+    def merge(self, other: Any) -> Any:
+        """Takes in what another estimator has seen in `partial_fit`, and updates the parameters once. Returns the estimator itself.
+
+        Both began from one model (of a file, or the same seed and first part) and saw other rows. After one step of each, the
+        update of a mixture or of topics is that of a step over the rows of both, up to rounding; that of a grid, whose update
+        depends on the grid before it, is one more step. After several the sums are of the models as they were on the way.
+        """
+        for name, estimator in (("this estimator", self), ("the other", other)):
+            if type(estimator) is not type(self) or not hasattr(estimator, "_state"):
+                raise ValueError(f"{name} is no {type(self).__name__} that was fitted with partial_fit last")
+        none = bags(np.zeros((0, self.n_features_in_)), double=self.model_.double)
+        none.set_vocabulary(self.model_.title, self.model_.vocabulary)
+        self.model_, self._state = _core.merge_states(
+            self._kind, self._request(True), none, jobs_of(self.n_jobs), self.model_, (self._state, other._state)
+        )
+        self._after()
+        return self
+
 
 def precision_is_double(precision: Any) -> bool:
     """Whether numbers of a model are in double precision."""
     if precision not in ("f32", "f64"):
         raise ValueError(f"precision is {precision!r}, and should be 'f32' or 'f64'")
     return bool(precision == "f64")
-
-
-def _printer(name: str) -> Callable[..., None]:
-    def show(restart: int, stage: int, iteration: int, bound: float | None, share: float) -> None:
-        where = f"start {restart + 1}, stage {stage + 1}, iteration {iteration}"
-        found = "" if bound is None else f", bound per token {bound:.4f}"
-        print(f"[{name}] {where}{found}, {share:.0%}", flush=True)
-
-    return show

@@ -98,6 +98,25 @@ def fit(
     """Fits a model of a kind by options in JSON; `progress` is called with restart, stage, iteration, bound per token and the
     share of the work that is done."""
 
+State = dict[str, object]
+
+def fit_step(
+    kind: str,
+    options: str,
+    data: Data,
+    jobs: int,
+    seed: int,
+    start: Model | None = None,
+    state: State | None = None,
+) -> tuple[Model, State]:
+    """One step of stepwise expectation maximisation over a part of the data: the model, and the state to go on from, whose `sums`
+    are an array in the precision of the model."""
+
+def merge_states(
+    kind: str, options: str, none: Data, jobs: int, model: Model, states: tuple[State, State]
+) -> tuple[Model, State]:
+    """The update from the sums of two states, from the parameters of a model; `none` are no rows, described as the model is."""
+
 def fit_harmonium(
     options: str,
     data: Data,

@@ -9,20 +9,29 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._base import CountModel, precision_is_double
-from ._data import jobs_of
+from ._base import StepwiseModel, precision_is_double
+from ._data import jobs_of, repeated, validated
 from ._page import MapPage
 from ._text import _texts
 
 
-class _GridModel(CountModel):
+class _GridModel(StepwiseModel):
     """A grid or a mixture."""
 
     _file_kind = "counting grid"
-    _names = {**CountModel._names, "n_init": "restarts", "pseudocount": "pseudocount"}
+    _names = {**StepwiseModel._names, "n_init": "restarts", "pseudocount": "pseudocount"}
 
     def _double(self) -> bool:
         return precision_is_double(self.precision)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fits the model to the rows of X, a matrix of counts (dense, sparse or a data frame); y is not used.
+
+        `sample_weight` says how many times each row counts, a whole number; the fit is that of the repeated rows.
+        """
+        warm = self._warm_start()
+        X = validated(self, X, reset=not warm)
+        return self._fit_rows(repeated(X, sample_weight), self.model_ if warm else None)
 
     @classmethod
     def _parameters(cls, model: _core.Model) -> dict[str, Any]:
@@ -51,7 +60,7 @@ class _GridOfCells(_GridModel):
         "schedule": "schedule",
     }
 
-    def _options(self) -> dict[str, Any]:
+    def _options(self, going_on: bool = False) -> dict[str, Any]:
         start: Any = None
         if self.anneal is not None and self.batch_size is not None:
             raise ValueError("anneal and batch_size are two ways to begin a fit; give one of them")
@@ -61,12 +70,12 @@ class _GridOfCells(_GridModel):
             start = {"annealed": {"beta": self.anneal, "iterations": self.anneal_iterations}}
         elif self.batch_size is not None:
             start = {"mini-batches": {"size": self.batch_size, "passes": self.passes}}
-        # A warm start goes on with the grid that is there, also where its size was chosen from the first data.
+        # It goes on with the grid that is there, also where its size was chosen from the first data.
         extents, window = self.extents, self.window
-        if self._warm_start():
+        if going_on:
             extents = self.extents_ if extents is None else extents
             window = self.window_ if window is None else window
-        return {**super()._options(), "extents": _sides(extents), "window": _sides(window), "start": start}
+        return {**super()._options(going_on), "extents": _sides(extents), "window": _sides(window), "start": start}
 
     def _after(self) -> None:
         super()._after()
@@ -330,12 +339,12 @@ class ComponentialGrid(_GridOfCells):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _options(self) -> dict[str, Any]:
+    def _options(self, going_on: bool = False) -> dict[str, Any]:
         return {
             "iterations": self.componential_iter,
             "concentration": self.concentration,
             "learn_concentration": self.learn_concentration,
-            "grid": super()._options(),
+            "grid": super()._options(going_on),
         }
 
     def _seeded(self, options: dict[str, Any], seed: int) -> dict[str, Any]:
@@ -415,8 +424,8 @@ class MultinomialMixture(_GridModel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _options(self) -> dict[str, Any]:
-        return {**super()._options(), "components": self.n_components}
+    def _options(self, going_on: bool = False) -> dict[str, Any]:
+        return {**super()._options(going_on), "components": self.n_components}
 
     @classmethod
     def _parameters(cls, model: _core.Model) -> dict[str, Any]:

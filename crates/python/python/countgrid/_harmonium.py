@@ -10,7 +10,8 @@ from sklearn.utils import check_array
 
 from . import _core
 from ._base import BagModel, precision_is_double
-from ._data import bags, jobs_of, plain, seed_of, validated
+from ._data import bags, jobs_of, validated
+from ._progress import shown
 
 
 class Harmonium(BagModel):
@@ -121,21 +122,20 @@ class Harmonium(BagModel):
     def _double(self) -> bool:
         return precision_is_double(self.precision)
 
-    def _options(self) -> dict[str, Any]:
+    def _options(self, going_on: bool = False) -> dict[str, Any]:
         prior = self.prior if self.prior is None or isinstance(self.prior, str) else {"fixed": self.prior}
         return {**super()._options(), "prior": prior}
 
     def fit(self, X: Any, y: Any = None, *, features: Any = None) -> Harmonium:
         """Fits the model to the rows of X; `features`, (rows, columns), are the numeric features of a dual wing. y is not used."""
         X = validated(self, X, reset=True)
-        options = json.dumps(
-            self._seeded(self._options(), seed_of(self.random_state)), default=plain, allow_nan=False
-        )
+        options = self._request(False)
         data = bags(X, double=self._double())
         self._name(data, X.shape[1])
         wing = _features(features, X.shape[0])
-        self.model_ = _core.fit_harmonium(options, data, wing, jobs_of(self.n_jobs), self._progress())
-        self._after()
+        with shown(self) as progress:
+            self.model_ = _core.fit_harmonium(options, data, wing, jobs_of(self.n_jobs), progress)
+        self._ended()
         return self
 
     def transform(self, X: Any, *, features: Any = None) -> np.ndarray:

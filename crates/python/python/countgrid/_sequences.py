@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._base import FileModel
-from ._data import jobs_of, plain, seed_of
+from ._data import jobs_of
+from ._progress import shown
 
 #: Symbols that there can be.
 MOST = 1 << 16
@@ -88,13 +89,11 @@ class HiddenMarkov(FileModel):
         symbols, counts = _flat(X, lengths)
         names = self.symbols_ if warm else _alphabet(symbols)
         sequences = _core.Sequences.from_arrays(len(names), counts, _numbers(symbols, names))
-        options = json.dumps(
-            self._seeded(self._options(), seed_of(self.random_state)), default=plain, allow_nan=False
-        )
-        start = self.model_ if warm else None
-        self.model_ = _core.fit_sequences(options, sequences, names, jobs_of(self.n_jobs), start, self._progress())
+        options, start = self._request(warm), self.model_ if warm else None
+        with shown(self) as progress:
+            self.model_ = _core.fit_sequences(options, sequences, names, jobs_of(self.n_jobs), start, progress)
         self._of_file(self.model_)
-        self._after()
+        self._ended()
         return self
 
     def score_samples(self, X: Any, *, lengths: Any = None) -> np.ndarray:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._base import CountModel
+from ._base import StepwiseModel
 
 
-class LatentDirichlet(CountModel):
+class LatentDirichlet(StepwiseModel):
     """Latent Dirichlet allocation: rows are mixtures of topics, in double precision.
 
     Parameters
@@ -46,7 +46,7 @@ class LatentDirichlet(CountModel):
 
     _kind = "lda"
     _file_kind = "latent Dirichlet allocation"
-    _names = {**CountModel._names, "n_components": "topics", "n_init": "restarts", "smoothing": "smoothing"}
+    _names = {**StepwiseModel._names, "n_components": "topics", "n_init": "restarts", "smoothing": "smoothing"}
 
     def __init__(
         self,
