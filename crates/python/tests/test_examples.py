@@ -28,6 +28,13 @@ def test_examples_of_the_readme(tmp_path, monkeypatch):
     assert found.failed == 0 and found.attempted > 0
 
 
+def test_examples_of_the_guide(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    guide = HERE.parent.parent.parent / "docs" / "guide" / "python.md"
+    found = doctest.testfile(str(guide), module_relative=False, encoding="utf-8")
+    assert found.failed == 0 and found.attempted > 0
+
+
 def test_stubs_name_what_there_is():
     stubs = ast.parse((Path(countgrid.__file__).parent / "_core.pyi").read_text(encoding="utf-8"))
     named = {}
