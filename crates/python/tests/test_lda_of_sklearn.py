@@ -30,4 +30,4 @@ def test_behaviour_is_that_of_scikit_learn(tmp_path):
     found = json.loads(outcomes.read_text()) if outcomes.exists() else {}
     assert len(found) >= 18, done.stdout + done.stderr
     failed = {name for name, passed in found.items() if not passed}
-    assert failed == OF_ANOTHER.keys(), done.stdout
+    assert failed <= OF_ANOTHER.keys(), done.stdout

@@ -126,6 +126,7 @@ def test_columns_of_a_frame_are_the_words_of_the_file():
     assert grid.model_.vocabulary == list("abcdefg")
     assert list(grid.transform(frame).columns) == [f"countinggrid{cell}" for cell in range(20)]
     assert {word for word, _ in grid.top_words(0, 3)} <= set("abcdefg")
+    assert "CountingGrid" in grid._repr_html_()
 
 
 @by_name
