@@ -223,7 +223,7 @@ impl Watch {
 
 /// Fits in a thread beside this one, which looks for signals and calls `progress`. If either raises, the fit ends at the next
 /// block of documents, and the exception is raised; but for `KeyboardInterrupt`, if there is a model by then, which is returned as
-/// it is.
+/// it is, with a warning.
 pub(crate) fn watched<R: Send>(
     py: Python<'_>,
     jobs: usize,
@@ -271,7 +271,12 @@ pub(crate) fn watched<R: Send>(
     });
     match raised {
         Some(error) if result.is_err() || !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
-        _ => result,
+        Some(_) => {
+            let category = py.import("sklearn.exceptions")?.getattr("ConvergenceWarning")?;
+            PyErr::warn(py, &category, c"the fit was interrupted, and the model is as it was then", 1)?;
+            result
+        }
+        None => result,
     }
 }
 

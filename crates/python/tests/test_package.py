@@ -323,7 +323,8 @@ print([str(warning.message) for warning in caught], model.transform(X[:2]).shape
     "model",
     [
         "CountingGrid((40, 40), 5, max_iter=10**6, tol=0.0, n_init=1000, random_state=1)",
-        "LatentDirichlet(50, max_iter=10**6, tol=0.0, n_init=1000, random_state=1)",
+        "LatentDirichlet(8, max_iter=10**6, tol=0.0, n_init=1000, random_state=1)",
+        "Harmonium(20, max_iter=10**6, random_state=1)",
     ],
 )
 def test_ctrl_c_ends_a_fit(model):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from typing import Any, Iterable
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
@@ -45,8 +43,6 @@ class FileModel(BaseEstimator):
         """What is said at the end of a fit."""
         self._after()
         report = json.loads(self.model_.fit)
-        if report.get("end") == "stopped":
-            warnings.warn("the fit was interrupted, and the model is as it was then", ConvergenceWarning, stacklevel=4)
         said = (f"{name} {report[name]}" for name in ("iterations", "end", "bound_per_token") if name in report)
         LOG.info("%s: %s", type(self).__name__, ", ".join(said))
 
