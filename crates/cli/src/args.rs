@@ -13,6 +13,7 @@ use countgrid_gtm::{EmissionModel, Inflation};
 use crate::{failure::Failure, sides::Sides};
 
 mod componential;
+mod distributed;
 mod evaluation;
 mod harmonium;
 mod measures;
@@ -20,6 +21,7 @@ mod topographic;
 
 pub(crate) use self::{
     componential::ComponentialArgs,
+    distributed::{FinishArgs, MergeArgs, PartialArgs, StartArgs, StepArgs},
     evaluation::EvaluationArgs,
     harmonium::{FeatureArgs, FitModel, HarmoniumArgs, TraceArgs},
     measures::{CompareArgs, EvaluateArgs},
@@ -135,6 +137,20 @@ pub(crate) enum Command {
     /// standard errors of a model by itself are over documents or topics. Writes comparison.json, comparison.csv,
     /// comparison.svg and comparison.png.
     Compare(CompareArgs),
+    /// Start a fit in parts, whose iterations are computed by as many processes or machines as there are
+    ///
+    /// Reads documents and selects words as `fit` does, and writes the first state of the training and the documents, in files that
+    /// go where they are computed with. Each iteration is then a `partial` for each file of documents, a `merge` of the sums,
+    /// and a `step`; in the end there is `finish`. The model has the bytes that `fit` gives with the same options.
+    Start(StartArgs),
+    /// The sums over some documents under the model of a state
+    Partial(PartialArgs),
+    /// Put sums together, in any order and in any groups
+    Merge(MergeArgs),
+    /// Update the model of a state by the sums of all documents
+    Step(StepArgs),
+    /// The model of a training in parts that has ended
+    Finish(FinishArgs),
 }
 
 #[derive(Args, Debug)]
