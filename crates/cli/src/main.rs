@@ -61,6 +61,8 @@ fn main() -> ExitCode {
         Command::Sweep(args) => command::sweep::run(&args, interrupt),
         Command::Evaluate(args) => command::evaluate::run(&args, interrupt),
         Command::Compare(args) => command::compare::run(&args, interrupt),
+        Command::Completions { shell } => command::manual::completions(shell),
+        Command::Man { command } => command::manual::man(command.as_deref()),
     };
     match Interrupt::install().and_then(|interrupt| done(&interrupt)) {
         // The reader has closed standard output, which is not an error.

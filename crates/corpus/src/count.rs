@@ -37,7 +37,7 @@ impl<'a, T: Real + Storable> Recount<'a, T> {
             words,
             tokenizer,
             known: Vocabulary::new(words, tokenizer),
-            intake: Intake::default(),
+            intake: Intake::new(options),
             rows: Rows::new(words.to_vec(), options.scaling.tokens, options.blocks)?,
             columns: Vec::new(),
             feature_of: Vec::new(),

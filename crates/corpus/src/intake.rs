@@ -16,17 +16,26 @@ pub(crate) struct Intake {
     pub(crate) documents: Vec<DocumentInfo>,
     pub(crate) ids: Vec<String>,                // of the bags of a table
     pub(crate) place: Option<(Arc<Path>, u64)>, // of the last of them, file and line
-    kept: usize,                                // bytes of texts
+    label_depth: Option<usize>,
+    kept: usize, // bytes of texts
     labels: LabelsBuilder,
     columns: ColumnsBuilder,
 }
 
 impl Intake {
+    pub(crate) fn new(options: &CorpusOptions) -> Self {
+        Self { label_depth: options.label_depth, ..Self::default() }
+    }
+
     /// Takes from an item what it has besides words and counts, and returns the item if it has words or counts.
     pub(crate) fn take<'a>(&mut self, item: Item<'a>) -> Option<Item<'a>> {
         match item {
             Item::Document(mut document) => {
-                self.labels.push(document.label.take());
+                let label = document.label.take();
+                self.labels.push(match self.label_depth {
+                    Some(depth) => folder_at(&document.id, depth).map(str::to_owned),
+                    None => label,
+                });
                 return Some(Item::Document(document));
             }
             Item::About { id, label, file, line } => {
@@ -34,6 +43,7 @@ impl Intake {
                 self.labels.push(label);
                 self.ids.push(id);
             }
+            Item::Labels(_) if self.label_depth.is_some() => {}
             Item::Labels(labels) => {
                 self.labels = LabelsBuilder::default();
                 labels.into_iter().for_each(|label| self.labels.push(label));
@@ -72,6 +82,12 @@ impl Intake {
     pub(crate) fn columns(&mut self, drawn: Option<&[bool]>) -> Vec<Column> {
         std::mem::take(&mut self.columns).finish(drawn)
     }
+}
+
+/// The folder at a level, from 1 for the outermost, of the path of a file inside a folder.
+fn folder_at(path: &str, depth: usize) -> Option<&str> {
+    let (folders, _) = path.rsplit_once('/')?;
+    folders.split('/').nth(depth.checked_sub(1)?)
 }
 
 /// A bag of numbers as a bag of counts; `bag` is its number, from 0.

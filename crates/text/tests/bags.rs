@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use countgrid_counts::Bags;
-use countgrid_text::{StopWords, TextError, TextOptions, Tokenizer, Vocabulary, WordBags, bags};
+use countgrid_text::{
+    Language, Languages, StopWords, TextError, TextOptions, Tokenizer, Vocabulary, WordBags, bags,
+};
 use proptest::prelude::*;
 
 /// Texts over few words, so that words repeat within and across documents.
@@ -56,9 +58,10 @@ proptest! {
     /// Against a second reading with ordered maps: every token of the vocabulary is counted, once.
     #[test]
     fn counts_are_the_kept_tokens(texts in texts(), options in options()) {
+        let options = TextOptions { languages: Languages::english(), ..options };
         let bags = bags(&texts, &options).unwrap();
         let tokenizer = Tokenizer::new(&options).unwrap();
-        let stem = |token: &str| tokenizer.stem(token).into_owned();
+        let stem = |token: &str| tokenizer.stem(Language::ENGLISH, token).into_owned();
         let known: BTreeSet<String> = bags.vocabulary.iter().map(|word| stem(word)).collect();
         prop_assert_eq!(known.len(), bags.vocabulary.len());
         let mut kept = 0;
@@ -126,7 +129,7 @@ proptest! {
     #[test]
     fn a_new_document_is_counted_as_it_was_read(texts in texts(), options in options()) {
         let bags = bags(&texts, &options).unwrap();
-        let tokenizer = Tokenizer::new(&options).unwrap();
+        let tokenizer = Tokenizer::new(&bags.options).unwrap();
         let vocabulary = Vocabulary::new(&bags.vocabulary, &tokenizer);
         for (t, text) in texts.iter().enumerate() {
             prop_assert!(bags.bag(t).eq(vocabulary.count(text)));
