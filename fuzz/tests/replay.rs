@@ -17,6 +17,7 @@ const BODIES: [(&str, Body); 14] = [
     ("gzip", |data| _ = countgrid_io::fuzzing::gzip(data)),
     ("jsonl", |data| _ = countgrid_io::fuzzing::jsonl(data)),
     ("model", |data| _ = countgrid_io::fuzzing::model(data)),
+    ("office", |data| _ = countgrid_io::fuzzing::office(data)),
     ("page", |data| _ = countgrid_io::fuzzing::page(data)),
     ("sequences", |data| _ = countgrid_io::fuzzing::sequences(data)),
     ("table", |data| _ = countgrid_io::fuzzing::table(data)),

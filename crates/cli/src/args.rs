@@ -6,7 +6,7 @@ use clap::{
     Args, Parser, Subcommand, ValueEnum,
     builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser},
 };
-use countgrid_corpus::{BlockLimits, Scale, WordOptions};
+use countgrid_corpus::{BlockLimits, KeepColumns, Scale, WordOptions};
 use countgrid_estimators::{GridOptions, HarmoniumOptions};
 use countgrid_gtm::{EmissionModel, Inflation};
 use countgrid_text::Languages;
@@ -14,6 +14,7 @@ use countgrid_text::Languages;
 use crate::{failure::Failure, sides::Sides};
 
 mod componential;
+mod distributed;
 mod evaluation;
 mod harmonium;
 mod measures;
@@ -21,6 +22,7 @@ mod topographic;
 
 pub(crate) use self::{
     componential::ComponentialArgs,
+    distributed::{FinishArgs, MergeArgs, PartialArgs, StartArgs, StepArgs},
     evaluation::EvaluationArgs,
     harmonium::{FeatureArgs, FitModel, HarmoniumArgs, TraceArgs},
     measures::{CompareArgs, EvaluateArgs},
@@ -70,9 +72,9 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Draw a map of documents: one HTML page, and the model
     ///
-    /// Reads documents, fits a counting grid and writes map.html and model.safetensors. With --model zip-gtm and its
-    /// like it fits a topographic map, on which documents are points, and writes points.csv, map.svg and map.png
-    /// too. Ctrl-C ends the fit after the current iteration and writes the result so far.
+    /// Reads documents, fits a counting grid and writes map.html, map.svg, map.png, places.csv and model.safetensors. With
+    /// --model zip-gtm and its like it fits a topographic map, on which documents are points, and writes points.csv
+    /// instead of places.csv. Ctrl-C ends the fit after the current iteration and writes the result so far.
     Map(MapArgs),
     /// Fit a model: a grid with any number of axes up to eight, or a harmonium
     Fit(FitArgs),
@@ -150,6 +152,20 @@ pub(crate) enum Command {
         /// The command whose page it is to be [default: that of the program]
         command: Option<String>,
     },
+    /// Start a fit in parts, whose iterations are computed by as many processes or machines as there are
+    ///
+    /// Reads documents and selects words as `fit` does, and writes the first state of the training and the documents, in files that
+    /// go where they are computed with. Each iteration is then a `partial` for each file of documents, a `merge` of the sums,
+    /// and a `step`; in the end there is `finish`. The model has the bytes that `fit` gives with the same options.
+    Start(StartArgs),
+    /// The sums over some documents under the model of a state
+    Partial(PartialArgs),
+    /// Put sums together, in any order and in any groups
+    Merge(MergeArgs),
+    /// Update the model of a state by the sums of all documents
+    Step(StepArgs),
+    /// The model of a training in parts that has ended
+    Finish(FinishArgs),
 }
 
 #[derive(Args, Debug)]
@@ -157,7 +173,7 @@ pub(crate) struct MapArgs {
     /// Folder of text files or web pages (recursive), or CSV, TSV, JSONL file with a text column, or UCI docword file; any
     /// of them may be gzipped. Without it: the doc comments of the crates that Cargo has unpacked here
     pub(crate) path: Option<PathBuf>,
-    /// Folder for map.html and model.safetensors
+    /// Folder for map.html, map.svg, map.png, places.csv and model.safetensors
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     pub(crate) output: PathBuf,
     /// Heading of the page [default: the name of the file or folder]
@@ -172,6 +188,10 @@ pub(crate) struct MapArgs {
     /// Write texts into CSV as they are; else one that a spreadsheet would take for a formula has a ' before it
     #[arg(long)]
     pub(crate) raw_csv: bool,
+    /// Further columns of a table that the page filters and colours documents by and shows beside them: `all`, `none`, or names
+    /// with commas between them
+    #[arg(long, value_name = "NAMES", default_value = "all")]
+    pub(crate) columns: ColumnNames,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
     #[command(flatten)]
@@ -188,6 +208,26 @@ pub(crate) struct MapArgs {
     pub(crate) checkpoints: CheckpointArgs,
     #[command(flatten)]
     pub(crate) reporting: ReportArgs,
+}
+
+/// The columns that `--columns` names.
+#[derive(Clone, Debug)]
+pub(crate) struct ColumnNames(String);
+
+impl From<&str> for ColumnNames {
+    fn from(names: &str) -> Self {
+        Self(names.to_owned())
+    }
+}
+
+impl ColumnNames {
+    pub(crate) fn keep(&self) -> KeepColumns {
+        match self.0.as_str() {
+            "all" => KeepColumns::All,
+            "none" | "" => KeepColumns::None,
+            names => KeepColumns::Named(names.split(',').map(|name| name.trim().to_owned()).collect()),
+        }
+    }
 }
 
 impl MapArgs {

@@ -6,7 +6,9 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use countgrid_corpus::{BlockLimits, Corpus, CorpusOptions, Sample, Scaling, WordOptions};
+use countgrid_corpus::{
+    BlockLimits, Corpus, CorpusOptions, MAX_COLUMN_BYTES, Sample, Scaling, WordOptions, memory::format_bytes,
+};
 use countgrid_estimators::Stored;
 use countgrid_io::{Columns, Limits, read_text_file};
 use countgrid_map::group_digits;
@@ -168,6 +170,13 @@ pub(crate) fn report_corpus<T: Stored>(corpus: &Corpus<T>, report: &Report) {
                 "encodings": source.encodings,
             }),
         );
+        if !corpus.left_out_columns.is_empty() {
+            report.note(format_args!(
+                "no room for the columns {}: all together may have {}; --columns chooses others",
+                corpus.left_out_columns.join(", "),
+                format_bytes(MAX_COLUMN_BYTES as u128)
+            ));
+        }
         let lost = source.skipped.unreadable + source.skipped.unsupported;
         if let Some(first) = source.left_out.iter().find(|left| left.lost).filter(|_| lost > 0) {
             report.note(format_args!(

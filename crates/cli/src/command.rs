@@ -2,6 +2,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod crossval;
+pub(crate) mod distributed;
 pub(crate) mod embed;
 pub(crate) mod evaluate;
 pub(crate) mod firmware;

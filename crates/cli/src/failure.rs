@@ -4,7 +4,9 @@ use std::{fmt, io, path::Path};
 
 use countgrid_corpus::CorpusError;
 use countgrid_em::OptionError;
-use countgrid_estimators::{EstimatorError, FeatureError, HarmoniumOptionError, TopographicOptionError};
+use countgrid_estimators::{
+    DistributedError, EstimatorError, FeatureError, HarmoniumOptionError, TopographicOptionError,
+};
 use countgrid_evaluation::{EvaluationError, OptionError as EvaluationOptionError};
 use countgrid_grid::GridError;
 use countgrid_gtm::GtmError;
@@ -129,6 +131,9 @@ impl From<CorpusError> for Failure {
             }
             CorpusError::NoDocComments { .. } => "name a folder or a file to read",
             CorpusError::InputIsOutput { .. } => "name another file to write (--output)",
+            CorpusError::NoSuchColumn { .. } => {
+                "--columns takes `all`, `none` or names with commas between them"
+            }
             _ => BUG,
         };
         Self::new(&error, remedy)
@@ -211,6 +216,23 @@ fn feature_remedy(error: &FeatureError) -> &'static str {
     }
 }
 
+fn distributed_remedy(error: &DistributedError) -> &'static str {
+    match error {
+        DistributedError::Documents { .. } | DistributedError::NoLeaf { .. } => {
+            "name documents that the same `countgrid start` has written, in their order"
+        }
+        DistributedError::State { .. } => {
+            "add up sums that `countgrid partial` has computed with the same state; after a step those before are of no use"
+        }
+        DistributedError::Twice { .. } => "name each sum once, and none that is part of another",
+        DistributedError::Missing { .. } => "add the sums, or the documents, that are missing",
+        DistributedError::MiniBatches => "leave --batch out",
+        DistributedError::Ended => "write the model with `countgrid finish`",
+        DistributedError::NotEnded => "go on with `countgrid partial`, `merge` and `step`",
+        _ => "name a file that `countgrid start`, `partial`, `merge` or `step` has written",
+    }
+}
+
 fn option_remedy(error: &OptionError) -> &'static str {
     match error {
         OptionError::Tolerance => "take a --tolerance such as 1e-5",
@@ -271,6 +293,7 @@ impl From<EstimatorError> for Failure {
             }
             EstimatorError::Features(error) => feature_remedy(error),
             EstimatorError::NoDocuments => "take more documents",
+            EstimatorError::Distributed(error) => distributed_remedy(error),
             _ => BUG,
         };
         Self::new(&error, remedy)

@@ -10,14 +10,15 @@ use countgrid_map::MAX_LAYERS;
 
 use crate::{csv_table::CsvTable, failure::Failure, training::Checkpoints};
 
-/// What is written: a page, or one of each layer, and a model; of topographic maps also a table and two pictures.
+/// What is written: a page and two pictures, or those of each layer, a table of places and a model; of topographic maps a table of points.
 pub(crate) struct Files {
     folder: PathBuf,
     pub(crate) page: PathBuf,
-    layers: Vec<PathBuf>, // pages of layers, also of those that there are not
-    used: usize,          // how many layers there are
+    layers: Vec<[PathBuf; 3]>, // page, SVG and PNG of layers, also of those that there are not
+    used: usize,               // how many layers there are
     pub(crate) model: PathBuf,
     pub(crate) points: PathBuf,
+    pub(crate) places: PathBuf,
     pub(crate) svg: PathBuf,
     pub(crate) png: PathBuf,
     skipped: PathBuf, // the list of what was not read
@@ -33,30 +34,39 @@ impl Files {
     ) -> Result<Self, Failure> {
         // Rather than `./map.html`.
         let file = |name: &str| if folder == Path::new(".") { name.into() } else { folder.join(name) };
-        let [page, model, points, svg, png, skipped] =
-            ["map.html", "model.safetensors", "points.csv", "map.svg", "map.png", "skipped.csv"].map(file);
-        let layers = (1..=MAX_LAYERS).map(|layer| file(&format!("map-{layer}.html"))).collect();
-        let files = Self { folder: folder.to_owned(), page, layers, used, model, points, svg, png, skipped };
+        let [page, model, points, places, svg, png, skipped] = [
+            "map.html",
+            "model.safetensors",
+            "points.csv",
+            "places.csv",
+            "map.svg",
+            "map.png",
+            "skipped.csv",
+        ]
+        .map(file);
+        let layer = |layer| ["html", "svg", "png"].map(|end| file(&format!("map-{layer}.{end}")));
+        let layers = (1..=MAX_LAYERS).map(layer).collect();
+        let folder = folder.to_owned();
+        let files = Self { folder, page, layers, used, model, points, places, svg, png, skipped };
         let checkpoint = Checkpoints::path_beside(&files.model);
         check_outputs(inputs, files.written(topographic).into_iter().chain([checkpoint.as_path()]))?;
-        if folder.exists() {
+        if files.folder.exists() {
             files.written(topographic).into_iter().try_for_each(check_writable)?;
         } else {
-            check_writable(folder)?; // as a name, which is as good as a folder's
+            check_writable(&files.folder)?; // as a name, which is as good as a folder's
         }
         Ok(files)
     }
 
     fn written(&self, topographic: bool) -> Vec<&Path> {
-        let mut written =
-            if topographic { self.topographic_paths() } else { [self.pages(), vec![&self.model]].concat() };
+        let mut written = if topographic { self.topographic_paths() } else { self.grid_paths() };
         written.push(&self.skipped);
         written
     }
 
     /// All that a map may have written.
     pub(crate) fn all(&self) -> Vec<&Path> {
-        let others = self.layers.iter().chain([&self.skipped]).map(PathBuf::as_path);
+        let others = self.layers.iter().flatten().chain([&self.places, &self.skipped]).map(PathBuf::as_path);
         self.topographic_paths().into_iter().chain(others).collect()
     }
 
@@ -76,12 +86,19 @@ impl Files {
         [page, model, points, svg, png].map(PathBuf::as_path).to_vec()
     }
 
-    /// The page of a grid, or those of its layers.
-    pub(crate) fn pages(&self) -> Vec<&Path> {
+    /// Page, SVG and PNG of a grid, or those of its layers.
+    pub(crate) fn views(&self) -> Vec<[&Path; 3]> {
         match self.used {
-            1 => vec![&self.page],
-            used => self.layers.iter().take(used).map(PathBuf::as_path).collect(),
+            1 => vec![[&self.page, &self.svg, &self.png]],
+            used => self.layers.iter().take(used).map(|view| view.each_ref().map(PathBuf::as_path)).collect(),
         }
+    }
+
+    /// All of a grid: pages, pictures, places and the model.
+    pub(crate) fn grid_paths(&self) -> Vec<&Path> {
+        let views = self.views();
+        let of = |kind: usize| views.iter().map(move |view| view[kind]);
+        of(0).chain(of(1)).chain(of(2)).chain([self.places.as_path(), &self.model]).collect()
     }
 
     /// All or none: files get their names once all of them, and last the model, have been written.

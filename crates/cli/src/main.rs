@@ -63,6 +63,11 @@ fn main() -> ExitCode {
         Command::Compare(args) => command::compare::run(&args, interrupt),
         Command::Completions { shell } => command::manual::completions(shell),
         Command::Man { command } => command::manual::man(command.as_deref()),
+        Command::Start(args) => command::distributed::start(&args, interrupt),
+        Command::Partial(args) => command::distributed::partial(&args, interrupt),
+        Command::Merge(args) => command::distributed::merge(&args, interrupt),
+        Command::Step(args) => command::distributed::step(&args, interrupt),
+        Command::Finish(args) => command::distributed::finish(&args, interrupt),
     };
     match Interrupt::install().and_then(|interrupt| done(&interrupt)) {
         // The reader has closed standard output, which is not an error.

@@ -77,7 +77,13 @@ fn cases() -> Vec<Case> {
         case("fit, streamed", &fit, &["3x3"], &["4x4", "--stream", "--block-entries", "16"], &["model"]),
         case("fit, checkpoints", &fit, &["3x3"], &["4x4", "--checkpoint", "0"], &["model"]),
         case("fit, harmonium", &harmonium, &["2"], &["3"], &["model", "trace.csv"]),
-        case("map", &map, &["3x3"], &["4x4"], &["map.html", "model.safetensors"]),
+        case(
+            "map",
+            &map,
+            &["3x3"],
+            &["4x4"],
+            &["map.html", "model.safetensors", "places.csv", "map.svg", "map.png"],
+        ),
         case(
             "map, points",
             &points,

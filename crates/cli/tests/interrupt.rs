@@ -61,7 +61,7 @@ fn once_writes_what_there_is() {
         assert!(report.contains("(stopped)") && report.contains("map.html"), "{report}");
         let info = stdout(folder.path(), &["info", "model.safetensors"]);
         assert!(info.contains("20x20") && info.contains("stopped"), "{info}");
-        assert_eq!(contents(folder.path()).len(), 4); // the data, the page, the model, the checkpoint
+        assert_eq!(contents(folder.path()).len(), 7); // the data, the page, two pictures, places, the model, the checkpoint
         assert!(report.contains("--resume goes on from model.safetensors.checkpoint"), "{report}");
 
         // It goes on from the iteration after, and is interrupted again.

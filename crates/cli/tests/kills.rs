@@ -81,7 +81,7 @@ fn cases() -> Vec<Case> {
             args: with(&["map", "a.csv", "-o", "out", "--grid", "10x10"], &LONG),
             before: &["2"],
             again: &["100", "--checkpoint", "0"],
-            outputs: &["map.html", "model.safetensors"],
+            outputs: &["map.html", "model.safetensors", "places.csv", "map.svg", "map.png"],
             checkpoint: Some("model.safetensors.checkpoint"),
         },
         Case {

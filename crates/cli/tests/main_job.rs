@@ -23,7 +23,8 @@ fn a_folder_becomes_a_page_and_a_model() {
         assert!(printed.contains(part), "{part}: {printed}");
     }
     let written: Vec<_> = contents(&folder.path().join("out")).into_keys().collect();
-    assert_eq!(written, ["map.html", "model.safetensors"].map(|name| folder.path().join("out").join(name)));
+    let files = ["map.html", "map.png", "map.svg", "model.safetensors", "places.csv"];
+    assert_eq!(written, files.map(|name| folder.path().join("out").join(name)));
 
     let page = fs::read_to_string(folder.path().join("out/map.html")).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
@@ -44,6 +45,102 @@ fn a_folder_becomes_a_page_and_a_model() {
     }
     assert_eq!(model.table("prior").unwrap().shape, [8, 8]);
     assert_eq!(model.table("window").unwrap().data, TableData::U32(vec![2, 2]));
+}
+
+#[test]
+fn places_and_pictures_come_with_a_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::write(path.join("made.csv"), csv(',')).unwrap();
+    map(path, &["made.csv", "-o", "out"]);
+    let table = stdout(path, &["embed", "out/model.safetensors", "made.csv", "--quiet"]);
+    assert!(fs::read_to_string(path.join("out/places.csv")).unwrap() == table, "as `embed` has them");
+    assert_eq!(table.lines().count(), 3 * EACH + 1);
+    let svg = fs::read_to_string(path.join("out/map.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("made"));
+    for (topic, _) in common::TOPICS {
+        assert!(svg.contains(&format!("{topic} ({EACH})")), "{topic}");
+    }
+    assert!(fs::read(path.join("out/map.png")).unwrap().starts_with(b"\x89PNG"));
+}
+
+/// The data that a page has, as JSON.
+fn data_of(page: &str) -> Value {
+    let data = page.split_once("id=\"data\">").unwrap().1.split_once("</script").unwrap().0;
+    serde_json::from_str(data).unwrap()
+}
+
+#[test]
+fn every_column_reaches_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let made = csv(',');
+    let mut lines = made.lines();
+    let mut rows = format!("{},sent,pages,journal,url\n", lines.next().unwrap());
+    for (n, line) in lines.enumerate() {
+        let (day, pages) = (1 + n % 28, if n % 9 == 4 { String::new() } else { (n % 13).to_string() });
+        rows += &format!(
+            "{line},2021-03-{day:02},{pages},{},https://example.org/{n}\n",
+            ["Acta", "Annals"][n % 2]
+        );
+    }
+    fs::write(path.join("made.csv"), &rows).unwrap();
+    let columns = |args: &[&str]| {
+        map(path, &[&["made.csv", "-o", "out"], args].concat());
+        data_of(&fs::read_to_string(path.join("out/map.html")).unwrap())["columns"].clone()
+    };
+    let names = |columns: &Value| -> Vec<String> {
+        columns
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|column| format!("{} {}", column["name"], column["kind"]))
+            .collect()
+    };
+    let all = columns(&[]);
+    let expected = [r#""sent" "day""#, r#""pages" "number""#, r#""journal" "category""#, r#""url" "text""#];
+    assert_eq!(names(&all), expected);
+    assert_eq!(
+        (&all[0]["values"][1], &all[1]["values"][5], &all[1]["values"][4]),
+        (&18_688.into(), &5.into(), &Value::Null)
+    );
+    assert_eq!((&all[2]["names"], &all[2]["values"][3]), (&serde_json::json!(["Acta", "Annals"]), &1.into()));
+    assert_eq!(all[3]["values"][7], "https://example.org/7");
+    assert!(columns(&["--columns", "none"]).is_null());
+    assert_eq!(names(&columns(&["--columns", "journal, sent"])), [expected[0], expected[2]]);
+    let refused = run(path, &["map", "made.csv", "-o", "out", "--columns", "jurnal"]);
+    let message = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        message.contains("there is no column `jurnal`")
+            && message.contains("`sent`, `pages`, `journal`, `url`"),
+        "{message}"
+    );
+    // Of points too; and an id that is an address is a link.
+    map_of_points(path);
+    let points = data_of(&fs::read_to_string(path.join("points/map.html")).unwrap());
+    assert_eq!(names(&points["columns"]), expected);
+    fs::write(path.join("made.csv"), rows.replacen("id,", "key,", 1).replacen(",url\n", ",link\n", 1))
+        .unwrap();
+    let linked = columns(&["--id-column", "link", "--columns", "sent"]);
+    assert_eq!(names(&linked), [r#""sent" "day""#, r#""link" "text""#]);
+    assert_eq!(linked[1]["values"][2], "https://example.org/2");
+}
+
+fn map_of_points(folder: &Path) {
+    let args = [
+        "map",
+        "made.csv",
+        "-o",
+        "points",
+        "--model",
+        "zip-gtm",
+        "--points",
+        "4x4",
+        "--iterations",
+        "3",
+        "--quiet",
+    ];
+    stdout(folder, &args);
 }
 
 #[test]
@@ -101,7 +198,7 @@ fn the_same_seed_gives_the_same_files() {
         let files = |out: &str| {
             let args = ["made.csv", "-o", out, "--precision", precision, "--restarts", "2", "--learn-prior"];
             map(folder.path(), &args);
-            ["map.html", "model.safetensors"]
+            ["map.html", "model.safetensors", "map.svg", "map.png", "places.csv"]
                 .map(|name| fs::read(folder.path().join(out).join(name)).unwrap())
         };
         assert!(files("first") == files("second"), "{precision}");
@@ -115,7 +212,7 @@ fn every_layer_has_a_page() {
     let layers = ["--grid", "3x4x4", "--window", "1x2x2"];
     let printed = map(folder.path(), &[&["."], &layers[..]].concat());
     let written: Vec<_> = printed.lines().filter(|line| line.starts_with("wrote")).collect();
-    assert_eq!(written.len(), 4, "{printed}");
+    assert_eq!(written.len(), 3 * 3 + 2, "{printed}");
     let page = |layer: usize| fs::read_to_string(folder.path().join(format!("map-{layer}.html"))).unwrap();
     let pages = [1, 2, 3].map(page);
     // Each document is on one of the pages, and each word on one at least.
@@ -189,7 +286,7 @@ fn json_is_an_object_per_line_and_quiet_is_silent() {
     for name in ["read", "text", "words", "grid", "fitted", "summary"] {
         assert_eq!(count(name), 1, "{name}: {printed}");
     }
-    assert_eq!((count("iteration"), count("wrote")), (11, 2)); // the start, and ten updates
+    assert_eq!((count("iteration"), count("wrote")), (11, 5)); // the start, and ten updates
     let summary = events.last().unwrap();
     assert_eq!((&summary["event"], &summary["iterations"]), (&"summary".into(), &10.into()));
     assert_eq!(summary["documents"], 3 * EACH);

@@ -11,14 +11,60 @@ pub struct Column {
     pub values: ColumnValues,
 }
 
-/// The values of a [`Column`], one for each document; `None` where its field is empty.
+/// Which columns without a role are kept.
+///
+/// Example: [`ColumnValues`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum KeepColumns {
+    /// None.
+    #[default]
+    None,
+    /// All, as far as there is room for them: see [`MAX_COLUMN_BYTES`].
+    All,
+    /// Those of these names, each of which must be there.
+    Named(Vec<String>),
+}
+
+/// Bytes of columns that are kept at most, all together. Beyond, the column that takes most of them loses its texts, and is left out if
+/// it has not numbers or dates alone.
+pub const MAX_COLUMN_BYTES: usize = 1 << 27;
+
+/// Different values that a column of categories has at most; with more it is one of texts.
+pub const MAX_CATEGORIES: usize = 1000;
+
+/// The values of a [`Column`], one for each document, of the first kind that all of them are of; `None` where its field is empty.
+///
+/// ```
+/// use countgrid_corpus::{ColumnValues, Corpus, CorpusOptions, KeepColumns};
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("ants.csv");
+/// std::fs::write(&path, "year,on,by,see,text\n1999,5 Mar 2001,me,a,red ants\n,2004-01-31,me,b,blue ants\n7,,,,a red sky\n")?;
+/// let options = CorpusOptions { keep_columns: KeepColumns::All, ..CorpusOptions::default() };
+/// let corpus = Corpus::<f32>::read(&path, &options)?;
+/// let [year, on, by, see] = &corpus.columns[..] else { panic!() };
+/// assert_eq!(year.values, ColumnValues::Numbers(vec![Some(1999.0), None, Some(7.0)]));
+/// assert_eq!(on.values, ColumnValues::Dates(vec!["2001-03-05".parse().ok(), "2004-01-31".parse().ok(), None]));
+/// assert_eq!(by.values, ColumnValues::Categories { names: vec!["me".into()], of: vec![Some(0), Some(0), None] });
+/// assert_eq!(see.values, ColumnValues::Texts(["a", "b", ""].map(String::from).to_vec()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ColumnValues {
     /// Finite numbers.
     Numbers(Vec<Option<f64>>),
-    /// Days.
+    /// Days, as ISO 8601 has them, alone, before a time, or as a month alone; or written `2004/01/31`, `31.1.2004`, `31 Jan 2004` or
+    /// `Jan 31, 2004`, also as in the head of a mail.
     Dates(Vec<Option<Date>>),
+    /// Texts of which there are few, at most [`MAX_CATEGORIES`] and one for two documents, and short.
+    Categories {
+        /// They, in the order of their first documents.
+        names: Vec<String>,
+        /// Which of them each document has.
+        of: Vec<Option<u32>>,
+    },
+    /// Other texts; empty where the field is.
+    Texts(Vec<String>),
 }
 
 impl ColumnValues {
@@ -33,6 +79,8 @@ impl ColumnValues {
         match self {
             Self::Numbers(values) => values.len(),
             Self::Dates(values) => values.len(),
+            Self::Categories { of, .. } => of.len(),
+            Self::Texts(values) => values.len(),
         }
     }
 
@@ -138,56 +186,50 @@ impl FromStr for Date {
     }
 }
 
+/// The day that a field names in one of several ways; months come by name where their place could be that of the day.
+pub(crate) fn read_date(field: &str) -> Option<Date> {
+    let (day, time) = field.split_at_checked(10).unwrap_or((field, ""));
+    if let Ok(date) = day.replace('/', "-").parse() {
+        return (time.is_empty() || time.starts_with(['T', ' '])).then_some(date);
+    }
+    let number = |text: &str, most: usize| -> Option<u16> {
+        let digits = (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| text.parse().ok())?
+    };
+    let year = |text: &str| number(text, 4).filter(|_| text.len() == 4);
+    let date =
+        |year, month: u16, day: u16| Date::new(year, u8::try_from(month).ok()?, u8::try_from(day).ok()?);
+    if let Some((years, month)) = field.split_once('-').filter(|_| field.len() == 7) {
+        return date(year(years)?, number(month, 2)?, 1);
+    }
+    if let [day, month, years] = field.split('.').collect::<Vec<_>>()[..] {
+        return date(year(years)?, number(month, 2)?, number(day, 2)?);
+    }
+    let mut words: Vec<&str> = field.split([' ', ',']).filter(|word| !word.is_empty()).take(4).collect();
+    let begins = |names: &[&str], word: &str| {
+        let start = word.get(..3).map(str::to_ascii_lowercase);
+        names.iter().position(|name| {
+            start.as_deref() == Some(*name) && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+        })
+    };
+    if words
+        .first()
+        .is_some_and(|word| begins(&["mon", "tue", "wed", "thu", "fri", "sat", "sun"], word).is_some())
+    {
+        words.remove(0);
+    }
+    let [first, second, years, ..] = words[..] else { return None };
+    let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    let (month, day) = match begins(&months, first) {
+        Some(month) => (month, second),
+        None => (begins(&months, second)?, first),
+    };
+    date(year(years)?, month as u16 + 1, number(day, 2)?)
+}
+
 impl fmt::Display for Date {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
-    }
-}
-
-/// Takes fields document by document, and keeps the columns that are numbers or dates throughout.
-#[derive(Debug, Default)]
-pub(crate) struct ColumnsBuilder {
-    columns: Vec<Option<Candidate>>, // none: of no kind
-}
-
-/// A column whose fields were of one kind so far.
-#[derive(Debug)]
-struct Candidate {
-    name: String,
-    values: Option<ColumnValues>,
-    empty: usize, // documents before the first that has a value
-}
-
-impl ColumnsBuilder {
-    pub(crate) fn new(names: Vec<String>) -> Self {
-        let candidate = |name| Some(Candidate { name, values: None, empty: 0 });
-        Self { columns: names.into_iter().map(candidate).collect() }
-    }
-
-    /// Adds a document; its columns come in the order of their names.
-    pub(crate) fn push(&mut self, fields: &[String]) {
-        for (place, field) in self.columns.iter_mut().zip(fields) {
-            if place.as_mut().is_some_and(|column| !column.push(field)) {
-                *place = None; // frees its values at once
-            }
-        }
-    }
-
-    /// The columns of the documents that `drawn` has marked. A column without any value is left out.
-    pub(crate) fn finish(self, drawn: Option<&[bool]>) -> Vec<Column> {
-        let columns = self.columns.into_iter().flatten();
-        let mut columns: Vec<Column> = columns
-            .filter_map(|Candidate { name, values, .. }| Some(Column { name, values: values? }))
-            .collect();
-        if let Some(drawn) = drawn {
-            for column in &mut columns {
-                match &mut column.values {
-                    ColumnValues::Numbers(values) => retain_drawn(values, drawn),
-                    ColumnValues::Dates(values) => retain_drawn(values, drawn),
-                }
-            }
-        }
-        columns
     }
 }
 
@@ -197,42 +239,6 @@ pub(crate) fn retain_drawn<V>(values: &mut Vec<V>, drawn: &[bool]) {
     values.retain(|_| drawn.next() == Some(&true));
 }
 
-impl Candidate {
-    /// Whether the column still is of one kind.
-    fn push(&mut self, field: &str) -> bool {
-        let number = || field.parse().ok().filter(|value: &f64| value.is_finite());
-        match (&mut self.values, field) {
-            (None, "") => self.empty += 1,
-            (Some(ColumnValues::Numbers(values)), "") => values.push(None),
-            (Some(ColumnValues::Dates(values)), "") => values.push(None),
-            (Some(ColumnValues::Numbers(values)), _) => match number() {
-                Some(value) => values.push(Some(value)),
-                None => return false,
-            },
-            (Some(ColumnValues::Dates(values)), _) => match field.parse() {
-                Ok(date) => values.push(Some(date)),
-                Err(DateError) => return false,
-            },
-            (None, _) => {
-                let values = match (number(), field.parse()) {
-                    (Some(value), _) => ColumnValues::Numbers(preceded(self.empty, value)),
-                    (None, Ok(date)) => ColumnValues::Dates(preceded(self.empty, date)),
-                    (None, Err(DateError)) => return false,
-                };
-                self.values = Some(values);
-            }
-        }
-        true
-    }
-}
-
-/// So many empty fields, then a value.
-fn preceded<V: Copy>(empty: usize, value: V) -> Vec<Option<V>> {
-    let mut values = vec![None; empty];
-    values.push(Some(value));
-    values
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -240,24 +246,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_of_one_kind_are_kept() {
-        let names = ["year", "day", "place", "none", "mixed", "late"].map(str::to_owned).to_vec();
-        let mut builder = ColumnsBuilder::new(names);
-        for row in [
-            ["2004", "2004-05-06", "here", "", "1", ""],
-            ["", "", "there", "", "2004-01-01", ""],
-            ["-1e3", "1999-12-31", "", "", "", "0001-01-01"],
+    fn dates_are_read_as_people_write_them() {
+        for text in [
+            "2001-03-05",
+            "2001/03/05",
+            "2001-03-05T10:11:12Z",
+            "2001-03-05 10:11",
+            "5.3.2001",
+            "05.03.2001",
+            "5 Mar 2001",
+            "05 March 2001 10:11:12 +0200",
+            "Mon, 5 Mar 2001 10:11:12 GMT",
+            "March 5, 2001",
+            "Mar 5 2001",
         ] {
-            builder.push(&row.map(str::to_owned));
+            assert_eq!(read_date(text).map(|date| date.to_string()).as_deref(), Some("2001-03-05"), "{text}");
         }
-        let day = |text: &str| text.parse::<Date>().ok();
-        let expected = [
-            ("year", ColumnValues::Numbers(vec![Some(2004.0), None, Some(-1000.0)])),
-            ("day", ColumnValues::Dates(vec![day("2004-05-06"), None, day("1999-12-31")])),
-            ("late", ColumnValues::Dates(vec![None, None, day("0001-01-01")])),
-        ];
-        let expected: Vec<_> = expected.map(|(name, values)| Column { name: name.to_owned(), values }).into();
-        assert_eq!(builder.finish(None), expected);
+        assert_eq!(read_date("2001-03").unwrap().to_string(), "2001-03-01");
+        for text in [
+            "",
+            "2001",
+            "03/05/2001",
+            "5.13.2001",
+            "31.2.2001",
+            "2001-03-05x",
+            "5 Xyz 2001",
+            "Mon",
+            "Mar",
+            "5 Mar 01",
+            "1.2.3.4",
+            "Mar 5",
+            "é Mar 2001",
+            "+5 Mar 2001",
+            "mar-5-2001",
+            "٥.3.2001",
+        ] {
+            assert_eq!(read_date(text), None, "{text}");
+        }
     }
 
     #[test]
@@ -292,7 +317,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_a_date_or_refused(text in "[0-9]{0,5}-[0-9]{0,3}-[0-9]{0,3}|.{0,12}") {
+        fn any_text_is_a_date_or_refused(text in "[0-9]{0,5}-[0-9]{0,3}-[0-9]{0,3}|.{0,12}|[0-9]{1,2}[ .][0-9JanM]{1,3}[ .,][0-9 ]{2,5}") {
+            read_date(&text);
             if let Ok(date) = text.parse::<Date>() {
                 prop_assert_eq!(date.to_string(), text);
             }

@@ -37,8 +37,10 @@ pub struct Corpus<T> {
     pub documents: Vec<DocumentInfo>,
     /// The labels, if the data has some.
     pub labels: LabelColumn,
-    /// Other columns that hold numbers or dates, if [`CorpusOptions::keep_columns`] asks for them.
+    /// Other columns, as [`CorpusOptions::keep_columns`] asks for them.
     pub columns: Vec<Column>,
+    /// The names of those for which there was no room ([`MAX_COLUMN_BYTES`](crate::MAX_COLUMN_BYTES)).
+    pub left_out_columns: Vec<String>,
     /// The words: feature `z` is word `z`.
     pub vocabulary: Vec<String>,
     /// Tokens of the vocabulary, before counts were rounded.
@@ -72,6 +74,7 @@ impl<T> Corpus<T> {
             documents,
             labels: LabelColumn::default(),
             columns: Vec::new(),
+            left_out_columns: Vec::new(),
             vocabulary,
             tokens,
             scaling: Scaling::default(),

@@ -46,7 +46,7 @@ impl<'a, T: Real + Storable> Recount<'a, T> {
     }
 
     pub(crate) fn item(&mut self, item: Item<'_>) -> Result<(), CorpusError> {
-        match self.intake.take(item) {
+        match self.intake.take(item)? {
             Some(Item::Document(document)) => {
                 let bag = self.known.count(&document.text);
                 self.rows.push(bag.into_iter().map(|(word, count)| (word as usize, count)), |word| {
@@ -79,8 +79,16 @@ impl<'a, T: Real + Storable> Recount<'a, T> {
 
     pub(crate) fn finish(self, text: &TextOptions) -> Result<Corpus<T>, CorpusError> {
         let Self { options, mut intake, rows, kind, .. } = self;
-        let (labels, columns) = (intake.labels(rows.len()), intake.columns(None));
+        let (labels, (columns, left_out_columns)) =
+            (intake.labels(rows.len()), intake.columns(rows.len(), None)?);
         let corpus = Corpus::new(rows.finish()?, intake.documents, kind);
-        Ok(Corpus { labels, columns, text: text.clone(), scaling: options.scaling, ..corpus })
+        Ok(Corpus {
+            labels,
+            columns,
+            left_out_columns,
+            text: text.clone(),
+            scaling: options.scaling,
+            ..corpus
+        })
     }
 }

@@ -9,6 +9,9 @@ use countgrid_counts::BagsError;
 use countgrid_io::{BlockError, Format, ReadError};
 use countgrid_text::TextError;
 
+/// Columns that a message names.
+const MOST_NAMES: usize = 12;
+
 /// Why a corpus could not be made.
 ///
 /// ```
@@ -77,6 +80,13 @@ pub enum CorpusError {
         /// Crates that are there.
         crates: usize,
     },
+    /// A column that was to be kept is not there, or has a role.
+    NoSuchColumn {
+        /// Its name.
+        name: String,
+        /// Those without a role that are there.
+        columns: Vec<String>,
+    },
     /// The input is one of the files that were to be left out because the program writes them.
     InputIsOutput {
         /// The file.
@@ -121,6 +131,14 @@ impl fmt::Display for CorpusError {
                     "{}: no doc comment of 20 words in the crates that Cargo has unpacked",
                     folder.display()
                 )
+            }
+            Self::NoSuchColumn { name, columns } => {
+                write!(f, "there is no column `{name}` besides those of text, title, label and id; there ")?;
+                match columns.len() {
+                    0 => f.write_str("are no others"),
+                    _ => write!(f, "are: `{}`", columns[..columns.len().min(MOST_NAMES)].join("`, `")),
+                }?;
+                if columns.len() > MOST_NAMES { f.write_str(", ...") } else { Ok(()) }
             }
             Self::InputIsOutput { path } => {
                 write!(f, "{}: is the input, and would be overwritten", path.display())

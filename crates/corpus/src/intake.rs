@@ -5,13 +5,12 @@ use std::{path::Path, sync::Arc};
 use countgrid_io::{Document, Item};
 
 use crate::{
-    Column, CorpusError, CorpusOptions, DocumentInfo, LabelColumn,
-    columns::{ColumnsBuilder, retain_drawn},
-    labels::LabelsBuilder,
+    Column, CorpusError, CorpusOptions, DocumentInfo, LabelColumn, column_builder::ColumnsBuilder,
+    columns::retain_drawn, labels::LabelsBuilder,
 };
 
 /// Labels, columns and descriptions of documents as they are read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Intake {
     pub(crate) documents: Vec<DocumentInfo>,
     pub(crate) ids: Vec<String>,                // of the bags of a table
@@ -19,16 +18,24 @@ pub(crate) struct Intake {
     label_depth: Option<usize>,
     kept: usize, // bytes of texts
     labels: LabelsBuilder,
-    columns: ColumnsBuilder,
+    columns: Option<ColumnsBuilder>, // none once they are taken
 }
 
 impl Intake {
     pub(crate) fn new(options: &CorpusOptions) -> Self {
-        Self { label_depth: options.label_depth, ..Self::default() }
+        Self {
+            documents: Vec::new(),
+            ids: Vec::new(),
+            place: None,
+            label_depth: options.label_depth,
+            kept: 0,
+            labels: LabelsBuilder::default(),
+            columns: Some(ColumnsBuilder::new(&options.keep_columns)),
+        }
     }
 
     /// Takes from an item what it has besides words and counts, and returns the item if it has words or counts.
-    pub(crate) fn take<'a>(&mut self, item: Item<'a>) -> Option<Item<'a>> {
+    pub(crate) fn take<'a>(&mut self, item: Item<'a>) -> Result<Option<Item<'a>>, CorpusError> {
         match item {
             Item::Document(mut document) => {
                 let label = document.label.take();
@@ -36,7 +43,7 @@ impl Intake {
                     Some(depth) => folder_at(&document.id, depth).map(str::to_owned),
                     None => label,
                 });
-                return Some(Item::Document(document));
+                return Ok(Some(Item::Document(document)));
             }
             Item::About { id, label, file, line } => {
                 self.place = Some((file, line));
@@ -48,11 +55,13 @@ impl Intake {
                 self.labels = LabelsBuilder::default();
                 labels.into_iter().for_each(|label| self.labels.push(label));
             }
-            Item::OtherColumns(names) => self.columns = ColumnsBuilder::new(names),
-            Item::OtherFields(fields) => self.columns.push(fields),
-            item => return Some(item),
+            Item::OtherColumns(names) => {
+                self.columns.as_mut().map_or(Ok(()), |columns| columns.names(names))?;
+            }
+            Item::OtherFields(fields) => self.columns.iter_mut().for_each(|columns| columns.push(fields)),
+            item => return Ok(Some(item)),
         }
-        None
+        Ok(None)
     }
 
     /// Keeps a text with so many tokens, as far as the options have room for it.
@@ -78,9 +87,13 @@ impl Intake {
         retain_drawn(&mut self.ids, drawn);
     }
 
-    /// The other columns.
-    pub(crate) fn columns(&mut self, drawn: Option<&[bool]>) -> Vec<Column> {
-        std::mem::take(&mut self.columns).finish(drawn)
+    /// The other columns of this many documents, and the names of those for which there was no room.
+    pub(crate) fn columns(
+        &mut self,
+        documents: usize,
+        drawn: Option<&[bool]>,
+    ) -> Result<(Vec<Column>, Vec<String>), CorpusError> {
+        self.columns.take().map_or_else(|| Ok(Default::default()), |columns| columns.finish(documents, drawn))
     }
 }
 

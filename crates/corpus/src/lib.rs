@@ -50,6 +50,7 @@
 mod blocks;
 #[cfg(feature = "cargo-docs")]
 mod cargo_docs;
+mod column_builder;
 mod columns;
 mod corpus;
 mod count;
@@ -73,7 +74,7 @@ pub use crate::cargo_docs::{cargo_docs, cargo_docs_in};
 pub use crate::read::{SequenceCorpus, read_word_sequences};
 pub use crate::{
     blocks::{BlockLimits, Blocks, BlocksBuilder, Storable},
-    columns::{Column, ColumnValues, Date, DateError},
+    columns::{Column, ColumnValues, Date, DateError, KeepColumns, MAX_CATEGORIES, MAX_COLUMN_BYTES},
     corpus::{Corpus, CorpusKind},
     document::DocumentInfo,
     error::CorpusError,

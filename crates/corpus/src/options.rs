@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use countgrid_io::Columns;
 use countgrid_text::{Languages, StopWords, TextOptions};
 
-use crate::{BlockLimits, Sample, Scaling};
+use crate::{BlockLimits, KeepColumns, Sample, Scaling};
 
 /// What a word is, and which words are features.
 ///
@@ -125,7 +125,7 @@ impl WordOptions {
 ///     sample: Some(Sample { per_label: 100, seed: 1 }),
 ///     ..CorpusOptions::default()
 /// };
-/// assert!(options.keep_documents && !options.keep_columns);
+/// assert!(options.keep_documents && options.keep_columns == countgrid_corpus::KeepColumns::None);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CorpusOptions {
@@ -147,8 +147,8 @@ pub struct CorpusOptions {
     /// Bytes of whole texts that are kept with the documents, at most, all together (default: 0). A text that no longer fits is
     /// not kept, and shorter ones after it may be.
     pub keep_texts: usize,
-    /// Whether other columns of a table or of JSON lines are kept that hold numbers or dates (default: no).
-    pub keep_columns: bool,
+    /// Which other columns of a table or of JSON lines are kept (default: none).
+    pub keep_columns: KeepColumns,
     /// Where bags go. With no memory for blocks at all ([`BlockLimits::streaming`]) there is no limit on how much is read
     /// either; else a data set may have 4 GiB.
     pub blocks: BlockLimits,
@@ -171,7 +171,7 @@ impl Default for CorpusOptions {
             sample: None,
             keep_documents: true,
             keep_texts: 0,
-            keep_columns: false,
+            keep_columns: KeepColumns::None,
             blocks: BlockLimits::default(),
             ignore: Vec::new(),
             strict: false,

@@ -10,8 +10,8 @@ use countgrid_math::Real;
 use countgrid_text::{TextOptions, Tokenizer, Vocabulary};
 
 use crate::{
-    Corpus, CorpusError, CorpusKind, CorpusOptions, DocumentInfo, LabelColumn, Storable, count::Recount,
-    rows::Rows, select::Selector,
+    Corpus, CorpusError, CorpusKind, CorpusOptions, DocumentInfo, KeepColumns, LabelColumn, Storable,
+    count::Recount, rows::Rows, select::Selector,
 };
 
 /// How many doc comments of those that Cargo has unpacked are read at most.
@@ -26,11 +26,11 @@ impl<T: Real + Storable> Corpus<T> {
     /// options of words; an input that is to be ignored; a temporary file that cannot be written.
     ///
     /// ```
-    /// use countgrid_corpus::{Corpus, CorpusOptions, WordOptions};
+    /// use countgrid_corpus::{Corpus, CorpusOptions, KeepColumns, WordOptions};
     /// let folder = tempfile::tempdir()?;
     /// let path = folder.path().join("ants.csv");
     /// std::fs::write(&path, "label,year,text\nx,1999,red ants\ny,2004,blue ants\nx,2010,a red sky\n")?;
-    /// let options = CorpusOptions { keep_columns: true, ..CorpusOptions::default() };
+    /// let options = CorpusOptions { keep_columns: KeepColumns::All, ..CorpusOptions::default() };
     /// let corpus = Corpus::<f32>::read(&path, &options)?;
     /// assert_eq!(corpus.vocabulary, ["ants", "blue", "red", "sky"]);
     /// assert_eq!((corpus.name.as_str(), corpus.labels.names.as_slice()), ("ants", &["x".into(), "y".into()][..]));
@@ -106,7 +106,7 @@ fn visit_path(
         columns: options.columns.clone(),
         vocabulary: options.vocabulary.clone(),
         ignore: options.ignore.clone(),
-        other_columns: options.keep_columns,
+        other_columns: options.keep_columns != KeepColumns::None,
         strict: options.strict,
         // What is not held in memory needs no limit.
         limits: match options.blocks.memory {

@@ -49,7 +49,7 @@ impl<'o> Selector<'o> {
     }
 
     pub(crate) fn item(&mut self, item: Item<'_>) -> Result<(), CorpusError> {
-        match self.intake.take(item) {
+        match self.intake.take(item)? {
             Some(Item::Document(document)) => {
                 let bag = self.words.read(&document.text)?;
                 self.forms.push(bag.iter().map(|&(form, count)| (form as usize, count)))?;
@@ -80,7 +80,7 @@ impl<'o> Selector<'o> {
         let labels = intake.labels(forms.len() + table.as_ref().map_or(0, |table| table.counts.len()));
         let drawn = options.sample.map(|sample| sample.draw(&labels));
         let drawn = drawn.as_deref();
-        let columns = intake.columns(drawn);
+        let (columns, left_out_columns) = intake.columns(labels.len(), drawn)?;
         let labels = match drawn {
             None => labels,
             Some(drawn) => {
@@ -118,7 +118,7 @@ impl<'o> Selector<'o> {
                 Corpus { words, languages, text, ..corpus }
             }
         };
-        (corpus.labels, corpus.columns) = (labels, columns);
+        (corpus.labels, corpus.columns, corpus.left_out_columns) = (labels, columns, left_out_columns);
         (corpus.scaling, corpus.sample) = (options.scaling, options.sample);
         Ok(corpus)
     }

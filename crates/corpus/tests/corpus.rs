@@ -4,8 +4,8 @@
 use std::{fs, path::Path};
 
 use countgrid_corpus::{
-    BlockLimits, ColumnValues, Corpus, CorpusError, CorpusKind, CorpusOptions, LabelColumn, Sample, Scale,
-    Scaling, SequenceCorpus, WordOptions,
+    BlockLimits, ColumnValues, Corpus, CorpusError, CorpusKind, CorpusOptions, KeepColumns, LabelColumn,
+    Sample, Scale, Scaling, SequenceCorpus, WordOptions,
 };
 use countgrid_counts::{Bags, CsrBuf};
 use countgrid_io::{DataSet, ReadOptions, read};
@@ -64,7 +64,7 @@ fn options() -> impl Strategy<Value = CorpusOptions> {
     (words, tokens).prop_map(|(words, tokens)| CorpusOptions {
         words,
         scaling: Scaling { tokens, ..Scaling::default() },
-        keep_columns: true,
+        keep_columns: KeepColumns::All,
         blocks: BlockLimits::in_memory(),
         ..CorpusOptions::default()
     })
@@ -85,7 +85,7 @@ proptest! {
         let sample = Sample { per_label, seed };
         let labels = LabelColumn::from_labels(documents.iter().map(|document| document.label.clone()));
         let drawn = sample.draw(&labels);
-        let sampled = corpus(&path, &CorpusOptions { sample: Some(sample), keep_columns: false, ..options.clone() });
+        let sampled = corpus(&path, &CorpusOptions { sample: Some(sample), keep_columns: KeepColumns::None, ..options.clone() });
         let documents = documents.into_iter().zip(&drawn).filter(|(_, drawn)| **drawn).map(|(document, _)| document);
         let expected = Corpus::<f32>::from_documents("made", documents, &options);
         match (sampled, expected) {
@@ -244,11 +244,11 @@ fn other_columns_are_kept_when_asked_for() {
     let lines = "{\"text\": \"red ants\", \"year\": 1999, \"on\": \"2001-01-01\", \"by\": \"me\"}\n\
                  {\"text\": \"red sky\", \"year\": null, \"on\": [], \"by\": 7}\n";
     let (_folder, path) = file("made.jsonl", lines);
-    let options = CorpusOptions { keep_columns: true, ..CorpusOptions::default() };
+    let options = CorpusOptions { keep_columns: KeepColumns::All, ..CorpusOptions::default() };
     let kept = corpus(&path, &options).unwrap();
     let names: Vec<_> = kept.columns.iter().map(|column| column.name.as_str()).collect();
-    assert_eq!(names, ["on", "year"]);
-    assert_eq!(kept.columns[1].values, ColumnValues::Numbers(vec![Some(1999.0), None]));
+    assert_eq!(names, ["by", "on", "year"]);
+    assert_eq!(kept.columns[2].values, ColumnValues::Numbers(vec![Some(1999.0), None]));
     assert!(corpus(&path, &CorpusOptions::default()).unwrap().columns.is_empty());
     // Of a table of numbers, what is no number.
     let (_folder, path) = file("made.csv", "id,x,day,y\na,1,2001-01-01,2\nb,3,,1\n");

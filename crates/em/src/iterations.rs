@@ -1,5 +1,5 @@
 use crate::{
-    Anneal, Annealing, EmPlan, End, Fit, FitError, Progress, TablesMutExt,
+    Anneal, Annealing, EmPlan, End, Fit, FitError, Learn, Progress, TablesMutExt,
     fit::{has_converged, objective},
 };
 
@@ -133,13 +133,10 @@ impl Iterations {
         B: ?Sized,
         M: Fit<B> + Anneal,
     {
-        let iteration = self.last.map_or(0, |last| last.iteration.saturating_add(1));
+        let iteration = self.next_iteration();
         let (beta, before) = (schedule.beta(iteration), schedule.iterations());
         self.step_at(model, batch, statistics, beta, before, |model, statistics, updated| {
-            model.set_inverse_temperature(beta);
-            if let Some((size, seed)) = schedule.perturbation(iteration).filter(|_| !updated) {
-                model.perturb(statistics, size, seed);
-            }
+            anneal(model, statistics, schedule, iteration, updated);
         })
     }
 
@@ -158,16 +155,107 @@ impl Iterations {
         B: ?Sized,
         M: Fit<B>,
     {
+        self.update_with(model, statistics, prepare)?;
+        let free_energy = model.expectation(batch, statistics).map_err(FitError::Model)?;
+        self.evaluated(free_energy, model.penalty(), beta, before)
+    }
+
+    /// The first half of [`Iterations::step`]: updates the parameters, if there were statistics before, and clears the statistics
+    /// for an E-step, which may be computed elsewhere and is ended by [`Iterations::evaluate`]. A second call changes nothing.
+    ///
+    /// # Errors
+    /// [`FitError::Model`].
+    ///
+    /// ```
+    /// use countgrid_em::{EmPlan, End, Fit, FitError, Iterations};
+    ///
+    /// fn fit<B, M: Fit<B>>(
+    ///     plan: EmPlan,
+    ///     model: &mut M,
+    ///     batch: &B,
+    ///     sums: &mut M::Statistics,
+    /// ) -> Result<End, FitError<M::Error>> {
+    ///     let mut iterations = Iterations::new(plan);
+    ///     loop {
+    ///         iterations.update(model, sums)?;
+    ///         let free_energy = model.expectation(batch, sums).map_err(FitError::Model)?; // here or elsewhere
+    ///         if let (_, Some(end)) = iterations.evaluate(free_energy, model.penalty(), None)? {
+    ///             return Ok(end);
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    pub fn update<M: Learn>(
+        &mut self,
+        model: &mut M,
+        statistics: &mut M::Statistics,
+    ) -> Result<(), FitError<M::Error>> {
+        self.update_with(model, statistics, |_, _, _| {})
+    }
+
+    /// As [`Iterations::update`], of [`Iterations::step_annealed`]: the model is then at the inverse temperature of the E-step.
+    ///
+    /// # Errors
+    /// Those of [`Iterations::update`].
+    pub fn update_annealed<M: Learn + Anneal>(
+        &mut self,
+        model: &mut M,
+        statistics: &mut M::Statistics,
+        schedule: &Annealing,
+    ) -> Result<(), FitError<M::Error>> {
+        let iteration = self.next_iteration();
+        self.update_with(model, statistics, |model, statistics, updated| {
+            anneal(model, statistics, schedule, iteration, updated);
+        })
+    }
+
+    /// The second half of a step, after [`Iterations::update`] and the E-step, whose sums the statistics then have to hold: from
+    /// the free energy of all data and the penalty of the model, with the schedule of an annealed fit.
+    ///
+    /// # Errors
+    /// [`FitError::Objective`].
+    pub fn evaluate<E>(
+        &mut self,
+        free_energy: f64,
+        penalty: f64,
+        schedule: Option<&Annealing>,
+    ) -> Result<(Progress, Option<End>), FitError<E>> {
+        let iteration = self.next_iteration();
+        let (beta, before) =
+            schedule.map_or((1.0, 0), |schedule| (schedule.beta(iteration), schedule.iterations()));
+        self.evaluated(free_energy, penalty, beta, before)
+    }
+
+    /// The number of the update that the next E-step evaluates.
+    fn next_iteration(&self) -> usize {
+        self.last.map_or(0, |last| last.iteration.saturating_add(1))
+    }
+
+    fn update_with<M: Learn>(
+        &mut self,
+        model: &mut M,
+        statistics: &mut M::Statistics,
+        prepare: impl FnOnce(&mut M, &mut M::Statistics, bool),
+    ) -> Result<(), FitError<M::Error>> {
         if self.last.is_some() && !self.updated {
             model.maximization(statistics).map_err(FitError::Model)?;
         }
-        let iteration = self.last.map_or(0, |last| last.iteration.saturating_add(1));
         prepare(model, statistics, self.updated);
         self.updated = true;
         statistics.clear();
-        let free_energy = model.expectation(batch, statistics).map_err(FitError::Model)?;
+        Ok(())
+    }
+
+    fn evaluated<E>(
+        &mut self,
+        free_energy: f64,
+        penalty: f64,
+        beta: f64,
+        before: usize,
+    ) -> Result<(Progress, Option<End>), FitError<E>> {
+        let iteration = self.next_iteration();
         self.updated = false;
-        let objective = objective(iteration, free_energy, model.penalty())?;
+        let objective = objective(iteration, free_energy, penalty)?;
         // The objectives of different temperatures cannot be compared.
         let change = self.last.filter(|last| last.beta == 1.0).map(|last| objective - last.objective);
         let progress = Progress { iteration, beta, free_energy, objective, change };
@@ -179,5 +267,19 @@ impl Iterations {
             (iteration >= self.plan.options().iterations.saturating_add(before)).then_some(End::Limit)
         };
         Ok((progress, end))
+    }
+}
+
+/// Readies a model for the E-step after so many updates of a schedule.
+fn anneal<M: Learn + Anneal>(
+    model: &mut M,
+    statistics: &mut M::Statistics,
+    schedule: &Annealing,
+    iteration: usize,
+    updated: bool,
+) {
+    model.set_inverse_temperature(schedule.beta(iteration));
+    if let Some((size, seed)) = schedule.perturbation(iteration).filter(|_| !updated) {
+        model.perturb(statistics, size, seed);
     }
 }

@@ -62,7 +62,12 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
     /// [`EstimatorError::Checkpoint`] says what differs, or what the file lacks; for invalid parameters the error of the
     /// model.
     pub fn resume(plan: E, data: D, file: ModelFile) -> Result<Self, EstimatorError> {
-        let mut training = Self::new(plan, data)?;
+        Self::new(plan, data)?.restored(file)
+    }
+
+    /// The state of a checkpoint, in place of a training that was not begun.
+    pub(crate) fn restored(self, file: ModelFile) -> Result<Self, EstimatorError> {
+        let mut training = self;
         let digest = training.data_digest()?;
         let mut record = Record::open(file, E::KIND, &training.plan.options(), &digest)?;
         let (seed, count, last_stage) = {

@@ -39,6 +39,11 @@ impl DataDigest {
         words.into_iter().for_each(|word| self.mix(word));
     }
 
+    /// The digest of all entries so far.
+    pub(crate) fn hash(&self) -> u64 {
+        self.hash
+    }
+
     /// Adds every bag: features and counts.
     pub fn add_bags<C: Stored>(&mut self, bags: &Csr<'_, C>) {
         for bag in 0..bags.len() {

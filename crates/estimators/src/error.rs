@@ -64,6 +64,9 @@ pub enum EstimatorError {
     Model(ModelFileError),
     /// A checkpoint is that of another training.
     Checkpoint(CheckpointError),
+    /// States, documents and sums of a distributed training do not go together.
+    #[cfg(feature = "serde")]
+    Distributed(crate::DistributedError),
     /// Counts that are all zero, or whose sum is not finite.
     Tokens { tokens: f64 },
     /// Counts whose sum could leave the range of the model's numbers.
@@ -123,6 +126,8 @@ impl fmt::Display for EstimatorError {
             Self::ModelBytes(error) => error.fmt(f),
             Self::Model(error) => error.fmt(f),
             Self::Checkpoint(error) => error.fmt(f),
+            #[cfg(feature = "serde")]
+            Self::Distributed(error) => error.fmt(f),
             Self::Tokens { tokens } => write!(
                 f,
                 "the counts add up to {tokens}; a fit needs some tokens, and a finite number of them"
@@ -229,6 +234,13 @@ from! {
     Harmonium(HarmoniumError) Topographic(TopographicOptionError) HarmoniumOption(HarmoniumOptionError)
     Features(FeatureError) Classify(ClassifyError) File(ModelError) ModelBytes(ModelProblem)
     Model(ModelFileError) Checkpoint(CheckpointError)
+}
+
+#[cfg(feature = "serde")]
+impl From<crate::DistributedError> for EstimatorError {
+    fn from(error: crate::DistributedError) -> Self {
+        Self::Distributed(error)
+    }
 }
 
 #[cfg(feature = "pages")]

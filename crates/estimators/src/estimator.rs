@@ -160,6 +160,22 @@ pub trait Estimator {
         iterations.step(learner, data, statistics)
     }
 
+    /// The first half of [`Estimator::iterate`], before an E-step that is computed elsewhere: [`Iterations::update`], or
+    /// [`Iterations::update_annealed`] where there is a schedule.
+    ///
+    /// # Errors
+    /// Those of [`Iterations::update`].
+    fn update(
+        &self,
+        iterations: &mut Iterations,
+        annealing: Option<&Annealing>,
+        learner: &mut Self::Learner,
+        statistics: &mut Self::Statistics,
+    ) -> Result<(), FitError<EstimatorError>> {
+        let _ = annealing;
+        iterations.update(learner, statistics)
+    }
+
     /// The fitted model, from the best learner.
     ///
     /// # Errors

@@ -39,7 +39,8 @@
 //! # Features
 //! `files` (default): counts that are too many for the memory go to a temporary file. `rayon` (default): all threads of
 //! the pool compute; no result depends on it. `pages`: fitted grids as pages to look at. `serde`:
-//! options, progress and summaries are read and written.
+//! options, progress and summaries are read and written, and trainings are distributed over processes and machines
+//! ([`DistributedStart`]).
 //!
 //! # Sources
 //! The crates of the models name theirs. Features: A. Perina, M. Cristani, U. Castellani, V. Murino & N. Jojic, Free energy
@@ -52,9 +53,12 @@
 
 mod any;
 mod blocks;
+mod boxed;
 mod checkpoint;
 mod componential;
 mod digest;
+#[cfg(feature = "serde")]
+pub mod distributed;
 mod error;
 mod estimator;
 mod features;
@@ -78,11 +82,17 @@ mod topographic;
 mod training;
 mod words;
 
+#[cfg(feature = "serde")]
+pub use crate::distributed::{
+    DistributedError, DistributedOptions, DistributedPlan, DistributedStart, DistributedTraining, FitLeaves,
+    LeafDocuments, LeafSums, leaf_digests,
+};
 #[cfg(feature = "pages")]
-pub use crate::pages::GridPage;
+pub use crate::pages::{GridPage, PageDocuments};
 pub use crate::{
     any::AnyModel,
     blocks::{BagError, BagTotals, BlockLearner, BlockPass},
+    boxed::BoxedTraining,
     componential::{
         BagInference, ComponentialLearner, ComponentialOptions, ComponentialParameters, ComponentialPlan,
         ComponentialStage, ComponentialStatistics, ComponentialTraining, FittedComponential, WindowTable,

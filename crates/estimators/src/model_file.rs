@@ -8,10 +8,12 @@ use countgrid_math::Real;
 use countgrid_text::{Language, Languages, StopWords, TextOptions};
 use serde_json::{Value, json};
 
+use crate::boxed::Trainings;
+
 /// A scalar that a model file can hold.
 ///
 /// Example: [`AnyModel`](crate::AnyModel).
-pub trait Stored: Real + Storable {
+pub trait Stored: Real + Storable + Trainings {
     /// Its name in model files and options.
     const NAME: &'static str;
     /// A table of this scalar.

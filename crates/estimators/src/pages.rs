@@ -1,9 +1,9 @@
 //! Fitted grids as pages to look at. Feature `pages`.
 
-use countgrid_corpus::Corpus;
+use countgrid_corpus::{ColumnValues, Corpus, DocumentInfo};
 use countgrid_grid::WindowPosterior;
 use countgrid_io::ModelFile;
-use countgrid_map::{Document, DocumentPosterior, GridFacts, GridMap, Page};
+use countgrid_map::{Document, DocumentPosterior, Field, FieldKind, GridFacts, GridMap, Page, PageColumn};
 use countgrid_math::Real;
 use serde_json::Value;
 
@@ -21,6 +21,86 @@ pub struct GridPage {
     pub page: Page,
     /// Documents of the page, those too that it does not list because they are too many.
     pub documents: usize,
+}
+
+/// Documents of a corpus as pages show them, without their places, and the columns that pages have of them.
+///
+/// ```
+/// use countgrid_corpus::{Corpus, CorpusOptions};
+/// use countgrid_estimators::PageDocuments;
+/// let corpus = Corpus::<f32>::from_texts(&["red ants", "blue ants"], &CorpusOptions::default())?;
+/// let documents = PageDocuments::new(&corpus);
+/// assert_eq!(documents.get(1).map(|document| document.title), Some("blue ants".to_owned()));
+/// assert!(documents.get(2).is_none() && documents.columns().is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct PageDocuments<'a, T> {
+    corpus: &'a Corpus<T>,
+    links: bool, // whether ids are addresses of the web
+}
+
+impl<'a, T> PageDocuments<'a, T> {
+    /// Those of a corpus that has kept its documents.
+    #[must_use]
+    pub fn new(corpus: &'a Corpus<T>) -> Self {
+        let link = |info: &DocumentInfo| info.id.starts_with("https://") || info.id.starts_with("http://");
+        Self { corpus, links: corpus.documents.iter().any(link) }
+    }
+
+    /// The other columns of the data, and that of ids if some of them are addresses of the web.
+    #[must_use]
+    pub fn columns(&self) -> Vec<PageColumn> {
+        let named = self.corpus.source.iter().flat_map(|source| &source.columns);
+        let id = named.filter(|(role, _)| *role == "id").map(|(_, name)| name.clone()).next();
+        let id = self
+            .links
+            .then(|| PageColumn { name: id.unwrap_or_else(|| "id".into()), kind: FieldKind::Texts });
+        let others = self.corpus.columns.iter().map(|column| PageColumn {
+            name: column.name.clone(),
+            kind: match &column.values {
+                ColumnValues::Numbers(_) => FieldKind::Numbers,
+                ColumnValues::Dates(_) => FieldKind::Days,
+                ColumnValues::Categories { names, .. } => FieldKind::Categories(names.clone()),
+                _ => FieldKind::Texts,
+            },
+        });
+        others.chain(id).collect()
+    }
+
+    /// The document of a bag.
+    #[must_use]
+    pub fn get(&self, bag: usize) -> Option<Document> {
+        let info = self.corpus.documents.get(bag)?;
+        let field = |values: &ColumnValues| match values {
+            ColumnValues::Numbers(values) => {
+                values.get(bag).copied().flatten().map_or(Field::Empty, Field::Number)
+            }
+            ColumnValues::Dates(values) => values
+                .get(bag)
+                .copied()
+                .flatten()
+                .map_or(Field::Empty, |date| Field::Day(date.days_since_1970())),
+            ColumnValues::Categories { of, .. } => {
+                of.get(bag).copied().flatten().map_or(Field::Empty, Field::Category)
+            }
+            ColumnValues::Texts(values) => text(values.get(bag)),
+            _ => Field::Empty,
+        };
+        let id = self.links.then(|| text(Some(&info.id)));
+        Some(Document {
+            title: info.title.clone(),
+            label: self.corpus.labels.by_document.get(bag).copied().flatten(),
+            snippet: info.snippet.clone(),
+            text: info.text.clone(),
+            fields: self.corpus.columns.iter().map(|column| field(&column.values)).chain(id).collect(),
+            ..Document::default()
+        })
+    }
+}
+
+fn text(text: Option<&String>) -> Field {
+    text.filter(|text| !text.is_empty()).map_or(Field::Empty, |text| Field::Text(text.clone()))
 }
 
 impl<T: Stored> FittedGrid<T> {
@@ -74,6 +154,7 @@ impl<T: Stored> FittedComponential<T> {
 /// Documents of the pages of a grid.
 struct PageBuilder<'a, T> {
     corpus: &'a Corpus<T>,
+    documents: PageDocuments<'a, T>,
     extents: &'a [usize],
     window: &'a [usize],
     map: GridMap,
@@ -85,12 +166,12 @@ impl<'a, T: Stored> PageBuilder<'a, T> {
         let (extents, window) = (layout.extents(), layout.window());
         let map = GridMap::new(extents, window)?;
         let mass = vec![0.0; map.planes().layers];
-        Ok(Self { corpus, extents, window, map, mass })
+        Ok(Self { corpus, documents: PageDocuments::new(corpus), extents, window, map, mass })
     }
 
     /// Adds a bag with its best windows, if it is a document.
     fn add(&mut self, bag: usize, best: &[(usize, T)], posterior: &(impl WindowPosterior<T> + ?Sized)) {
-        let Some(info) = self.corpus.documents.get(bag) else { return };
+        let Some(document) = self.documents.get(bag) else { return };
         self.mass.fill(0.0);
         if self.mass.len() > 1 {
             let (map, mass) = (&self.map, &mut self.mass);
@@ -99,18 +180,11 @@ impl<'a, T: Stored> PageBuilder<'a, T> {
             });
         }
         let best: Vec<_> = best.iter().map(|&(cell, q)| (cell, Real::to_f64(q))).collect();
-        let document = Document {
-            title: info.title.clone(),
-            label: self.corpus.labels.by_document.get(bag).copied().flatten(),
-            snippet: info.snippet.clone(),
-            text: info.text.clone(),
-            ..Document::default()
-        };
         self.map.push(document, DocumentPosterior { best: &best, layers: &self.mass });
     }
 
     fn finish(self, info: &ModelInfo, pi: &[T], file: &ModelFile) -> Result<Vec<GridPage>, EstimatorError> {
-        let Self { corpus, extents, window, map, mass } = self;
+        let Self { corpus, documents: shown, extents, window, map, mass } = self;
         let pi: Vec<f32> = pi.iter().map(|&p| Real::to_f64(p) as f32).collect();
         let fact = |name: &str| info.fit.get(name);
         let (whole, end) = (|name| fact(name).and_then(Value::as_u64), fact("end").and_then(Value::as_str));
@@ -125,7 +199,11 @@ impl<'a, T: Stored> PageBuilder<'a, T> {
         let documents: Vec<_> = (0..mass.len()).map(|layer| map.documents(layer).len()).collect();
         let mut pages = map.pages(&info.title, &pi, &corpus.vocabulary, &corpus.labels.names, &facts)?;
         let model = ("Model".to_owned(), file.checksum()?);
-        pages.iter_mut().for_each(|page| page.facts.push(model.clone()));
+        let columns = shown.columns();
+        for page in &mut pages {
+            page.facts.push(model.clone());
+            page.columns.clone_from(&columns);
+        }
         Ok(pages.into_iter().zip(documents).map(|(page, documents)| GridPage { page, documents }).collect())
     }
 }

@@ -212,28 +212,41 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
             Phase::Stepwise => at.iteration,
             _ => fitting.updates + at.iteration,
         };
+        self.conclude(run, phase, updates, &at, end);
+        Ok(())
+    }
+
+    /// Ends a step after so many updates: the run goes on, or to its next stage, or is over.
+    pub(crate) fn conclude(
+        &mut self,
+        run: Run<E>,
+        phase: Phase,
+        updates: usize,
+        at: &EmProgress,
+        end: Option<End>,
+    ) {
+        let last_stage = self.plan.schedule().stages.len().saturating_sub(1);
         self.last = Some(self.progress(&run, phase, updates, at.beta, Some(at.free_energy)));
         match end {
             Some(end) if run.stage >= last_stage => {
-                let mut outcome = Outcome::new(&at, end);
+                let mut outcome = Outcome::new(at, end);
                 outcome.iterations = updates;
                 self.unevaluated &= !self.end_run(run, &outcome);
             }
             Some(_) => self.run = Some(run.end_stage()),
             None => self.run = Some(run),
         }
-        Ok(())
     }
 
     /// The run from the next random start.
-    fn next_run(&mut self) -> Option<Run<E>> {
+    pub(crate) fn next_run(&mut self) -> Option<Run<E>> {
         let restart = self.restarts.next_restart()?;
         let rng = ChaCha8Rng::seed_from_u64(restart.seed);
         Some(Run { restart, rng, stage: 0, state: State::Between(None) })
     }
 
     /// Begins the stage that a run is before.
-    fn begin_stage(&self, mut run: Run<E>) -> Result<Run<E>, EstimatorError> {
+    pub(crate) fn begin_stage(&self, mut run: Run<E>) -> Result<Run<E>, EstimatorError> {
         let State::Between(previous) = run.state else { return Ok(run) };
         let Some(stage) = self.plan.schedule().stages.get(run.stage) else {
             return Err(EstimatorError::Failed);

@@ -1,7 +1,7 @@
 use countgrid_corpus::Blocks;
 use countgrid_estimators::{
     BagTotals, FeatureKind, FeatureRows, FittedGrid, FittedHarmonium, FittedHmm, FittedLda, HarmoniumData,
-    HarmoniumKind, HarmoniumOptions, HarmoniumTraining, LdaOptions, Train, Training,
+    HarmoniumKind, HarmoniumOptions, LdaOptions, Train, Training,
 };
 
 use crate::{
@@ -36,7 +36,7 @@ pub(crate) fn fit_grid<T: Scalar>(
         _ => options.grid.clone(),
     };
     let plan = grid.check::<T>(BagTotals::from_blocks(bags)?)?;
-    train(Training::new(plan, bags)?, stop)
+    train(plan.train(bags, None)?, stop)
 }
 
 /// Steps until the end, or until it is stopped.
@@ -61,7 +61,7 @@ impl<T: Scalar> FittedModel<T> {
             ModelKind::Lda => {
                 let own = LdaOptions { topics: options.topics, ..options.lda.clone() };
                 let plan = own.check::<T>(BagTotals::from_blocks(&part.bags)?)?;
-                Self::Lda(train(Training::new(plan, &part.bags)?, stop)?)
+                Self::Lda(train(plan.train(&part.bags, None)?, stop)?)
             }
             ModelKind::Hmm => {
                 let sequences = part.sequences()?;
@@ -75,7 +75,7 @@ impl<T: Scalar> FittedModel<T> {
                 let own = HarmoniumOptions { kind, topics: options.topics, ..options.harmonium.clone() };
                 let plan = own.check(BagTotals::from_blocks(&part.bags)?)?;
                 let data = HarmoniumData::new(&plan, &part.bags, None)?;
-                Self::Harmonium(Box::new(train(HarmoniumTraining::new(plan, &data)?, stop)?))
+                Self::Harmonium(Box::new(train(plan.train(&data, None)?, stop)?))
             }
             ModelKind::Lsi => {
                 let (topics, seed) = (options.topics, options.grid.seed);

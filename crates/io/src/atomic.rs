@@ -1,9 +1,11 @@
 //! Files that are whole or not there.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
@@ -92,7 +94,8 @@ impl Destination {
 /// Files that appear together: each is first written as a whole beside the place where it is to be, and flushed to disk; they
 /// get their names one after the other once all are ([`StagedFiles::publish`]). Dropped before, nothing of them is left.
 ///
-/// Names are given in the order of the files, by one rename each; where one fails, those after it are as they were. So files
+/// Names are given in the order of the files, by one rename each, while the folders are locked, so that of two runs that write the
+/// same files at once those of one are left; where one fails, those after it are as they were. So files
 /// that must fit each other should say what they belong to, as a page does with [`ModelFile::checksum`](crate::ModelFile::checksum).
 ///
 /// ```
@@ -145,7 +148,9 @@ impl StagedFiles {
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), WriteError> {
         let path = path.as_ref();
-        let waiting = stage(path, write).map_err(|error| WriteError::new(path, error))?;
+        let mut write = Some(write); // called once, behind a pointer, so that the rest is compiled once
+        let mut write = |out: &mut dyn Write| write.take().map_or(Ok(()), |write| write(out));
+        let waiting = stage(path, &mut write).map_err(|error| WriteError::new(path, error))?;
         self.files.push(Staged { path: path.to_path_buf(), waiting });
         Ok(())
     }
@@ -164,16 +169,30 @@ impl StagedFiles {
                 }
             }
         }
-        let mut folders = BTreeSet::new();
+        let folders: BTreeSet<_> = named.iter().map(|(_, _, target)| folder(target).to_path_buf()).collect();
+        let folders: Vec<File> = folders.iter().filter_map(|folder| File::open(folder).ok()).collect();
+        if named.len() > 1 {
+            folders.iter().for_each(wait_for_lock);
+        }
         for (path, temporary, target) in named {
             temporary.persist(&target).map_err(|error| WriteError::new(&path, error.error))?;
-            folders.insert(folder(&target).to_path_buf());
         }
         // The new names are on disk once their folder is; not every file system can be asked for that.
         for folder in folders {
-            let _ = File::open(folder).and_then(|folder| folder.sync_all());
+            let _ = folder.sync_all();
         }
         Ok(())
+    }
+}
+
+/// Locks a folder until the file is closed, so that the sets of two runs are not mixed. A lock is a hint: where there are none,
+/// or another program keeps one for long, the files get their names without.
+fn wait_for_lock(folder: &File) {
+    for _ in 0..LOCK_TRIES {
+        match folder.try_lock() {
+            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_WAIT),
+            Ok(()) | Err(TryLockError::Error(_)) => return,
+        }
     }
 }
 
@@ -190,7 +209,7 @@ fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     files.publish()
 }
 
-fn stage(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Waiting> {
+fn stage(path: &Path, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<Waiting> {
     let (target, before) = match Destination::from_path(path)? {
         Destination::Stream => {
             let mut out = BufWriter::new(tempfile::tempfile()?);
@@ -211,6 +230,9 @@ fn stage(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> i
     Ok(Waiting::File { temporary, target })
 }
 
+/// How often, and after which time again, a folder's lock is asked for: five seconds at most.
+const LOCK_TRIES: usize = 1000;
+const LOCK_WAIT: Duration = Duration::from_millis(5);
 /// What follows the name of a file in those of its temporary ones, before the process, and what they end in.
 const MARK: &str = ".countgrid-";
 const SUFFIX: &str = ".tmp";

@@ -74,7 +74,8 @@ pub(crate) fn decode(
 pub(crate) fn check_head(head: &[u8]) -> Result<(), Problem> {
     let known = [
         (&b"%PDF-"[..], "PDF"),
-        (b"PK\x03\x04", "a ZIP archive, as DOCX, ODT, EPUB and XLSX are"),
+        #[cfg(not(feature = "office"))]
+        (b"PK\x03\x04", "a ZIP archive; of these DOCX, ODT and EPUB are read with the feature `office`"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a document of an old Office program"),
         (b"PAR1", "Parquet"),
         (b"ARROW1", "Arrow"),

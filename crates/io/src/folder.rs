@@ -12,6 +12,9 @@ use crate::document::{Document, TITLE, truncate_text};
 use crate::encoding::{check_head, declared, decode, is_page};
 use crate::error::{Problem, ReadError};
 use crate::name::{LeftOut, Name, Skipped};
+use crate::notes::{front_matter, notebook};
+#[cfg(feature = "office")]
+use crate::office::{ZIP, office};
 use crate::options::ReadOptions;
 #[cfg(feature = "html")]
 use crate::page::page;
@@ -182,6 +185,12 @@ fn text_of(
 ) -> Result<(Option<String>, String, &'static Encoding, bool), ReadError> {
     let refuse = |problem| ReadError::new(path, None, problem);
     let source = Source::open(path, budget)?;
+    #[cfg(feature = "office")]
+    if source.head.starts_with(ZIP) {
+        let bytes = read_bytes(source.reader(), path, options.limits.record_bytes)?;
+        let (title, text) = office(&bytes, options.limits.record_bytes).map_err(refuse)?;
+        return Ok((title, text, UTF_8, false));
+    }
     check_head(&source.head).map_err(refuse)?; // however long the rest is
     let is_page = is_page(&source.head);
     if is_page && !cfg!(feature = "html") {
@@ -196,7 +205,13 @@ fn text_of(
         let (title, text) = page(&text);
         return Ok((title, text, encoding, true));
     }
-    Ok((None, text, encoding, false))
+    if let Some(found) = notebook(&text) {
+        return Ok((None, found.map_err(refuse)?, encoding, false));
+    }
+    Ok(match front_matter(&text) {
+        Some((title, text)) => (title, text.to_owned(), encoding, false),
+        None => (None, text, encoding, false),
+    })
 }
 
 /// What the file of a folder is called: its path inside the folder, with `/` on every system.

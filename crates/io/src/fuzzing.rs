@@ -160,6 +160,49 @@ pub fn page(data: &[u8]) -> bool {
     is_page(data)
 }
 
+/// Any bytes as a document of a word processor or an electronic book; also as each of its files, since few bytes are a ZIP archive.
+///
+/// # Panics
+/// If a promise is broken.
+#[cfg(feature = "office")]
+#[must_use]
+pub fn office(data: &[u8]) -> bool {
+    const LIMIT: usize = 1 << 20;
+    let parts = [
+        "word/document.xml",
+        "docProps/core.xml",
+        "content.xml",
+        "mimetype",
+        "META-INF/container.xml",
+        "a.opf",
+    ];
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    // The first byte says which files there are, and all are of the same bytes: of a package, too, whose chapters are itself.
+    let (kinds, content) = data.split_first().map_or((0, data), |(&kinds, content)| (kinds, content));
+    for (n, part) in parts.iter().enumerate().filter(|(n, _)| kinds >> n & 1 == 1) {
+        let content = match (n, kinds >> 6) {
+            (3, 1) => b"application/epub+zip",
+            (3, 2) => &b"application/vnd.oasis.opendocument.text"[..],
+            (4, 3) => b"<rootfile full-path=a.opf>",
+            _ => content,
+        };
+        let written = archive.start_file(*part, zip::write::SimpleFileOptions::default());
+        if written.is_ok() {
+            _ = std::io::Write::write_all(&mut archive, content);
+        }
+    }
+    let archive = archive.finish().map(std::io::Cursor::into_inner).unwrap_or_default();
+    let mut read = false;
+    for bytes in [data, &archive] {
+        if let Ok((title, text)) = crate::office::office(bytes, LIMIT) {
+            assert!(title.is_none_or(|title| !title.is_empty() && title.len() <= 3 * LIMIT));
+            assert!(text.len() <= LIMIT);
+            read = true;
+        }
+    }
+    read
+}
+
 /// Any bytes as JSON lines.
 ///
 /// # Panics

@@ -1,6 +1,6 @@
 //! Documents, counts and model files, read and written with care.
 //!
-//! - [`read`] takes a path and finds out what it holds: a folder of text files and web pages, CSV, TSV, JSON lines, or UCI
+//! - [`read`] takes a path and finds out what it holds: a folder of text files, web pages and documents, CSV, TSV, JSON lines, or UCI
 //!   docword counts, any of them compressed by gzip. [`read_table`], [`read_json_lines`] and [`read_docword`] take
 //!   any [`BufRead`](std::io::BufRead).
 //! - [`visit`] hands over one document or bag after the other; a [`BlockFile`] keeps bags that are too many for the
@@ -29,6 +29,7 @@
 //! `files` (default): folders, temporary files (for docword files and blocks that are too large for the memory) and files
 //! that are written as a whole. Without it there is no [`save`], and of paths only files are read.
 //! `html`: web pages of a folder, of which the main text is read. Without it they are passed over.
+//! `office`: documents of word processors and electronic books (DOCX, ODT, EPUB) of a folder. Without it they are passed over.
 //! `fuzzing`: the bodies of the fuzz targets. No part of the interface.
 #![doc(html_root_url = "https://docs.rs/countgrid-io/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -55,6 +56,10 @@ mod jsonl;
 mod model;
 mod model_error;
 mod name;
+#[cfg(feature = "files")]
+mod notes;
+#[cfg(feature = "office")]
+mod office;
 mod options;
 #[cfg(feature = "files")]
 mod outputs;

@@ -10,6 +10,8 @@ mod folder;
 #[cfg(feature = "fuzzing")]
 mod fuzzing;
 mod model;
+#[cfg(feature = "office")]
+mod office;
 mod python;
 mod real_data;
 mod sequences;

@@ -1,9 +1,12 @@
 //! A file is written as a whole or not at all.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Barrier;
+use std::thread;
 
 use countgrid_io::{StagedFiles, check_writable, write_atomically};
 
@@ -189,4 +192,28 @@ fn what_killed_runs_have_left_is_removed_and_nothing_else() {
     assert!(own.starts_with(&format!(".x.countgrid-{alive}-")) && own.ends_with(".tmp"), "{own}");
     let other = fs::File::open(folder.path().join(own)).unwrap();
     assert!(matches!(other.try_lock(), Err(fs::TryLockError::WouldBlock)));
+}
+
+#[test]
+fn sets_of_two_runs_are_not_mixed() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths: Vec<_> = (0..8).map(|n| folder.path().join(format!("part-{n}"))).collect();
+    let both_are_written = Barrier::new(2);
+    for round in 0..12 {
+        thread::scope(|scope| {
+            for run in 0..2 {
+                let (paths, both_are_written) = (&paths, &both_are_written);
+                scope.spawn(move || {
+                    let mut files = StagedFiles::new();
+                    for path in paths {
+                        files.write(path, |out| write!(out, "{round} {run}")).unwrap();
+                    }
+                    both_are_written.wait();
+                    files.publish().unwrap();
+                });
+            }
+        });
+        let contents: BTreeSet<_> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
+        assert_eq!(contents.len(), 1, "round {round}: {contents:?}");
+    }
 }

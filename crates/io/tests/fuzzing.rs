@@ -72,6 +72,12 @@ fn page() {
     replay("page", fuzzing::page, 20_000);
 }
 
+#[cfg(feature = "office")]
+#[test]
+fn office() {
+    replay("office", fuzzing::office, 2_000);
+}
+
 #[test]
 fn jsonl() {
     replay("jsonl", fuzzing::jsonl, 20_000);

@@ -29,6 +29,10 @@ pub enum PageError {
     Place { document: usize },
     /// A document has a label that does not exist.
     Label { document: usize, label: u32, labels: usize },
+    /// A document has neither no fields nor one for each column.
+    Fields { document: usize, expected: usize, found: usize },
+    /// A field is not of the kind of its column: a number that is not finite, a category that does not exist.
+    Field { document: usize, column: usize },
     /// A table does not hold the elements that its shape asks for.
     Length { table: &'static str, expected: usize, found: usize },
     /// An element of the table is negative or not finite.
@@ -63,6 +67,15 @@ impl fmt::Display for PageError {
             Self::Place { document } => write!(f, "document {document} has a place outside the map"),
             Self::Label { document, label, labels } => {
                 write!(f, "document {document} has label {label} of {labels}")
+            }
+            Self::Fields { document, expected, found } => {
+                write!(f, "document {document} has {found} fields, needs {expected} or none")
+            }
+            Self::Field { document, column } => {
+                write!(
+                    f,
+                    "document {document} has a field of column {column} that is not of the column's kind"
+                )
             }
             Self::Length { table, expected, found } => {
                 write!(f, "`{table}` has {found} elements, needs {expected}")

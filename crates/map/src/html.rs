@@ -5,15 +5,16 @@ use flate2::{Compression, write::GzEncoder};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::{Document, Page, RegionLevel, Space, Word, WriteError};
+use crate::{Document, Field, FieldKind, Page, PageColumn, RegionLevel, Space, Word, WriteError};
 
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// In order of use; together they are one script.
-const SCRIPTS: [&str; 13] = [
+const SCRIPTS: [&str; 18] = [
     include_str!("page/torus.js"),
     include_str!("page/space.js"),
     include_str!("page/atlas.js"),
+    include_str!("page/columns.js"),
     include_str!("page/view.js"),
     include_str!("page/words.js"),
     include_str!("page/regions.js"),
@@ -21,6 +22,10 @@ const SCRIPTS: [&str; 13] = [
     include_str!("page/texts.js"),
     include_str!("page/search.js"),
     include_str!("page/panel.js"),
+    include_str!("page/filters.js"),
+    include_str!("page/lasso.js"),
+    include_str!("page/compare.js"),
+    include_str!("page/svg.js"),
     include_str!("page/take.js"),
     include_str!("page/input.js"),
     include_str!("page/selftest.js"),
@@ -112,6 +117,8 @@ struct Data<'a> {
     texts: Vec<String>,
     #[serde(rename = "documentLabels")]
     document_labels: Vec<i64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    columns: Vec<Column<'a>>,
     /// Cell, thousandths, cell, thousandths, ...
     posteriors: Vec<Vec<u32>>,
     /// Row and column, in cells.
@@ -120,6 +127,44 @@ struct Data<'a> {
     /// Shares of the highest, in 255ths.
     #[serde(skip_serializing_if = "Option::is_none")]
     relief: Option<Vec<u8>>,
+}
+
+/// By document; `null` where there is nothing.
+#[derive(Serialize)]
+struct Column<'a> {
+    name: &'a str,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    names: Option<&'a [String]>,
+    values: Vec<Value<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Value<'a> {
+    Empty(()),
+    Number(f64),
+    Whole(i64),
+    Text(&'a str),
+}
+
+/// The fields of a column: whole numbers without a point, whatever they are stored in.
+fn column<'a>(documents: &'a [Document], place: usize, column: &'a PageColumn) -> Column<'a> {
+    let value = |document: &'a Document| match document.fields.get(place).unwrap_or(&Field::Empty) {
+        Field::Empty => Value::Empty(()),
+        Field::Number(number) if number.fract() == 0.0 && number.abs() < 1e15 => Value::Whole(*number as i64),
+        Field::Number(number) => Value::Number(*number),
+        Field::Day(day) => Value::Whole(i64::from(*day)),
+        Field::Category(name) => Value::Whole(i64::from(*name)),
+        Field::Text(text) => Value::Text(text),
+    };
+    let (kind, names) = match &column.kind {
+        FieldKind::Numbers => ("number", None),
+        FieldKind::Days => ("day", None),
+        FieldKind::Categories(names) => ("category", Some(&names[..])),
+        FieldKind::Texts => ("text", None),
+    };
+    Column { name: &column.name, kind, names, values: documents.iter().map(value).collect() }
 }
 
 #[derive(Serialize)]
@@ -166,6 +211,7 @@ fn data(page: &Page) -> Result<String, WriteError> {
         snippets: each().map(|document| document.snippet.as_str()).collect(),
         texts: texts(&page.documents)?,
         document_labels: each().map(|document| document.label.map_or(-1, i64::from)).collect(),
+        columns: page.columns.iter().enumerate().map(|(n, own)| column(&page.documents, n, own)).collect(),
         posteriors: each()
             .map(|document| document.posterior.iter().filter_map(thousandths).flatten().collect())
             .collect(),

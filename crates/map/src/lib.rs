@@ -5,7 +5,9 @@
 //! [`write_html`] writes a page. The page shows words where they live, sized by weight, more of them the closer one
 //! looks; it pans and zooms around the torus without an edge, lists the documents near a place by their posterior, and
 //! colours by label. [`regions`] are parts of the map with names, shown by zoom; a search goes over every word of the documents'
-//! whole texts, which are compressed in the page. Documents may also be points of a [`Space::Plane`], each at its own position.
+//! whole texts, which are compressed in the page. By further [columns](PageColumn) of the data documents are filtered and coloured: a
+//! slider with a histogram for dates and numbers, a list for categories. Two lists of documents are compared by the words that one has
+//! more of, with intervals; lists and views are saved, and with `?embed` in its address a page shows the map alone. Documents may also be points of a [`Space::Plane`], each at its own position.
 //!
 //! ```
 //! use countgrid_map::{Document, Page, characteristic_words, write_html};
@@ -26,7 +28,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Feature `pictures`: charts and maps of points for papers, SVG and PNG.
+//! What a page does, each with the test that shows it in Chromium (`tests/browser.rs` opens pages that check themselves, by
+//! `src/page/selftest.js`) or without (`tests/page.rs`):
+//!
+//! | | shown by |
+//! |---|---|
+//! | one file, no request, strict content security policy | `nothing_points_out_of_the_page`; "no requests" |
+//! | hostile titles, words, labels, columns and texts are text; `javascript:` is no link | `text_stays_text`; page "hostile"; "only addresses of the web are links" |
+//! | a torus without a seam, planes, rings | "no seam", "held", "one copy" |
+//! | regions with names on three levels, a table of contents | `quarters_are_found_and_named`; "names apart", "contents" |
+//! | search over every word: phrases, `OR`, minus, beginnings; other words proposed | "search for", against a scan of the texts; "did you mean" |
+//! | whole texts to read, hits marked, documents like one | "the whole text is read", "hits are marked", "documents like it" |
+//! | 24 colours of labels | `colours_of_labels_are_told_apart` |
+//! | days and numbers as histograms with handles that play, categories with "only this", colours by any | "day", "number", "category", against a scan of the columns |
+//! | selection by drawing, also across the seam | "selected at" |
+//! | two lists by log-odds with intervals (Monroe, Colaresi and Quinn 2008) | "log-odds", against a count of the texts |
+//! | lists as CSV and JSON, the view as PNG and SVG | "table", "JSON", "the drawing is whole" |
+//! | an address brings back view, query, place, region, selection, filters and colours | "address", "the selection comes back", "colours come back" |
+//! | `?embed` | "embedded" |
+//!
+//! Feature `pictures`: charts, maps of points and pages as pictures for papers, SVG and PNG.
 //!
 //! The program that draws is JavaScript in `src/page`, without a library; `cargo run -p countgrid-map --example demo` writes a
 //! page to look at.
@@ -50,7 +71,10 @@ pub use crate::{
         DocumentPosterior, GridFacts, GridMap, MAX_DOCUMENTS, MAX_LAYERS, Planes, evenly_spaced, group_digits,
     },
     html::write_html,
-    page::{Document, MAX_CELLS, MAX_TEXT_BYTES, Page, Space, Word, coverage, truncate_text},
+    page::{
+        Document, Field, FieldKind, MAX_CELLS, MAX_TEXT_BYTES, Page, PageColumn, Space, Word, coverage,
+        truncate_text,
+    },
     point_map::PointMap,
     regions::{Region, RegionLevel, regions},
     words::characteristic_words,

@@ -45,6 +45,8 @@ pub struct Page {
     pub sampled_from: Option<usize>,
     /// Names of the labels.
     pub labels: Vec<String>,
+    /// Further columns of the documents, by which the page filters and colours them.
+    pub columns: Vec<PageColumn>,
     /// What was fitted and how, as name and value.
     pub facts: Vec<(String, String)>,
 }
@@ -62,6 +64,65 @@ pub struct Word {
     pub weight: f32,
 }
 
+/// A column of the documents.
+///
+/// Example: [`Field`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageColumn {
+    /// Its name.
+    pub name: String,
+    /// What its fields are.
+    pub kind: FieldKind,
+}
+
+/// What the fields of a column are; each may also be [`Field::Empty`].
+///
+/// Example: [`Field`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FieldKind {
+    /// [`Field::Number`]: a range is chosen of them.
+    Numbers,
+    /// [`Field::Day`]: a range is chosen of them, which can move through time.
+    Days,
+    /// [`Field::Category`] of these names.
+    Categories(Vec<String>),
+    /// [`Field::Text`]: read beside the document, as a link if it is an address of the web.
+    Texts,
+}
+
+/// What a document has in a column.
+///
+/// ```
+/// use countgrid_map::{Document, Field, FieldKind, Page, PageColumn};
+/// let page = Page {
+///     extents: [1, 1],
+///     window: [1, 1],
+///     columns: vec![
+///         PageColumn { name: "year".into(), kind: FieldKind::Numbers },
+///         PageColumn { name: "from".into(), kind: FieldKind::Categories(vec!["Ghent".into()]) },
+///     ],
+///     documents: vec![Document { fields: vec![Field::Number(1999.0), Field::Category(0)], ..Document::default() }],
+///     ..Page::default()
+/// };
+/// assert_eq!(page.check(), Ok(()));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum Field {
+    /// Nothing.
+    #[default]
+    Empty,
+    /// A finite number.
+    Number(f64),
+    /// A day, in days since 1970-01-01.
+    Day(i32),
+    /// Which of the column's categories.
+    Category(u32),
+    /// Any text.
+    Text(String),
+}
+
 /// A document and where it stands.
 ///
 /// Example: [`PointMap`](crate::PointMap).
@@ -76,6 +137,8 @@ pub struct Document {
     /// The whole text, to be searched and read; empty if there is none, and then the title and the snippet are what is searched.
     /// In the page texts are compressed.
     pub text: String,
+    /// What it has in each of [`Page::columns`]; none stands for nothing in any.
+    pub fields: Vec<Field>,
     /// The largest entries of its posterior: window start, row-major, and probability. Four or eight are
     /// enough; each costs about eight bytes of the page. Without any the document is found by its title only.
     pub posterior: Vec<(u32, f32)>,
@@ -124,12 +187,14 @@ impl Page {
             }
         }
         let within = |x: f32, extent: usize| x >= 0.0 && f64::from(x) <= extent as f64;
-        for (document, Document { label, posterior, place, .. }) in self.documents.iter().enumerate() {
+        for (document, Document { label, posterior, place, fields, .. }) in self.documents.iter().enumerate()
+        {
             let labels = self.labels.len();
             if let Some(label) = label.filter(|&label| usize::try_from(label).is_ok_and(|l| l >= labels)) {
                 return Err(PageError::Label { document, label, labels });
             }
             check_posterior(document, posterior, cells)?;
+            check_fields(document, fields, &self.columns)?;
             let [rows, columns] = self.extents;
             if place.is_some_and(|[row, column]| !(within(row, rows) && within(column, columns))) {
                 return Err(PageError::Place { document });
@@ -158,10 +223,22 @@ pub fn coverage(
     documents: &[Document],
 ) -> Result<Vec<f64>, PageError> {
     let cells = check_grid(extents, window)?;
-    let mut starts = vec![0.0; cells];
     for (document, Document { posterior, .. }) in documents.iter().enumerate() {
         check_posterior(document, posterior, cells)?;
-        posterior.iter().for_each(|&(cell, q)| starts[cell as usize] += f64::from(q));
+    }
+    Ok(coverage_of(extents, window, documents.iter()))
+}
+
+/// The same of documents that have been checked.
+pub(crate) fn coverage_of<'a>(
+    extents: [usize; 2],
+    window: [usize; 2],
+    documents: impl Iterator<Item = &'a Document>,
+) -> Vec<f64> {
+    let cells = extents[0] * extents[1];
+    let mut starts = vec![0.0; cells];
+    for (cell, q) in documents.flat_map(|document| document.posterior.iter().copied()) {
+        starts[cell as usize] += f64::from(q);
     }
     let [rows, columns] = extents;
     let place = |row: usize, column: usize| row % rows * columns + column % columns;
@@ -175,7 +252,7 @@ pub fn coverage(
         let here = wide[place(row, column)] / window[0] as f64;
         (0..window[0]).for_each(|o| spread[place(row + o, column)] += here);
     }
-    Ok(spread)
+    spread
 }
 
 /// The first words of a text, blanks made even and an ellipsis where more would follow: for [`Document::snippet`], or as
@@ -214,6 +291,26 @@ fn check_posterior(document: usize, posterior: &[(u32, f32)], cells: usize) -> R
         }
         if !(0.0..=1.0).contains(&q) {
             return Err(PageError::Posterior { document });
+        }
+    }
+    Ok(())
+}
+
+fn check_fields(document: usize, fields: &[Field], columns: &[PageColumn]) -> Result<(), PageError> {
+    if !fields.is_empty() && fields.len() != columns.len() {
+        return Err(PageError::Fields { document, expected: columns.len(), found: fields.len() });
+    }
+    for (column, (field, PageColumn { kind, .. })) in fields.iter().zip(columns).enumerate() {
+        let fits = match (field, kind) {
+            (Field::Empty, _) | (Field::Day(_), FieldKind::Days) | (Field::Text(_), FieldKind::Texts) => true,
+            (Field::Number(number), FieldKind::Numbers) => number.is_finite(),
+            (Field::Category(n), FieldKind::Categories(names)) => {
+                usize::try_from(*n).is_ok_and(|n| n < names.len())
+            }
+            _ => false,
+        };
+        if !fits {
+            return Err(PageError::Field { document, column });
         }
     }
     Ok(())

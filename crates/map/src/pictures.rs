@@ -1,6 +1,6 @@
-//! Charts and maps of points as pictures for papers, SVG or PNG. Feature `pictures`.
+//! Charts, maps of points and pages as pictures for papers, SVG or PNG. Feature `pictures`.
 //!
-//! A picture is plain data, drawn by [`LineChart::svg`], [`LineChart::png`], [`ScatterPlot::svg`] or [`ScatterPlot::png`]. The
+//! A picture is plain data, drawn by [`LineChart::svg`], [`LineChart::png`], [`ScatterPlot::svg`] or [`ScatterPlot::png`]; a [`Sheet`] is a page as a picture. The
 //! same data give the same bytes on every machine: the font comes with the crate.
 //!
 //! ```
@@ -20,7 +20,9 @@
 
 mod chart;
 mod error;
+mod marks;
 mod scatter;
+mod sheet;
 
 use std::{fmt, sync::Once};
 
@@ -34,6 +36,7 @@ pub use self::{
     chart::{Curve, LineChart, Point},
     error::PictureError,
     scatter::ScatterPlot,
+    sheet::Sheet,
 };
 
 /// The font of both forms; viewers of the SVG without it take another.

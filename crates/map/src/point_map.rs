@@ -84,6 +84,7 @@ impl PointMap {
             sampled_from,
             labels: labels.to_vec(),
             facts,
+            columns: Vec::new(),
         })
     }
 }

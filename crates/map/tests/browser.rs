@@ -6,7 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use countgrid_map::{Document, Page, Region, RegionLevel, Space, Word, write_html};
+use countgrid_map::{
+    Document, Field, FieldKind, Page, PageColumn, Region, RegionLevel, Space, Word, write_html,
+};
 
 /// `CHROMIUM`, or the first of the usual names on the path.
 fn browser() -> Option<PathBuf> {
@@ -60,6 +62,47 @@ fn parts([rows, columns]: [usize; 2]) -> Vec<RegionLevel> {
     if cells < 24 { Vec::new() } else { vec![bands(4, 1), bands(12, 3)] }
 }
 
+/// A column of each kind, hostile ones among them, of a single value, and of the largest there are; some documents have nothing in them.
+fn columns() -> Vec<PageColumn> {
+    let named = |name: &str, kind| PageColumn { name: name.into(), kind };
+    let places = (0..30).map(|n| if n == 3 { HOSTILE.into() } else { format!("place {n}") }).collect();
+    vec![
+        named("sent", FieldKind::Days),
+        named("length", FieldKind::Numbers),
+        named(HOSTILE, FieldKind::Categories(places)),
+        named("see", FieldKind::Texts),
+        named("one", FieldKind::Numbers),
+        named("extreme", FieldKind::Numbers),
+        named("beyond", FieldKind::Days),
+    ]
+}
+
+fn fields(n: usize) -> Vec<Field> {
+    let link = [
+        "https://example.org/a?b=c",
+        "javascript:alert(1)",
+        " JavaScript:alert(1)",
+        "data:text/html,x",
+        HOSTILE,
+        "//example.org",
+        "http://example.org:99999/",
+    ];
+    let fields = vec![
+        Field::Day(10_000 + (n * n % 4000) as i32),
+        Field::Number(n as f64 * 0.37 - 5.0),
+        Field::Category((n * n % 30) as u32),
+        Field::Text(link[n % 7].into()),
+        Field::Number(7.0),
+        Field::Number([f64::MIN, f64::MAX, 0.0, -1e-300][n % 4]),
+        Field::Day([i32::MIN, i32::MAX, 0][n % 3]),
+    ];
+    fields
+        .into_iter()
+        .enumerate()
+        .map(|(k, field)| if (n + k) % 11 == 10 { Field::Empty } else { field })
+        .collect()
+}
+
 /// Words and documents all over the torus, by a fixed rule.
 fn page(extents: [usize; 2], window: [usize; 2], documents: usize, labels: usize) -> Page {
     let cells = extents[0] * extents[1];
@@ -79,10 +122,12 @@ fn page(extents: [usize; 2], window: [usize; 2], documents: usize, labels: usize
                 snippet: text(n + 1),
                 posterior: vec![(place(n), 0.6), (place(n + 1), 0.4)],
                 text: whole_text(n),
+                fields: fields(n),
                 ..Document::default()
             })
             .collect(),
         labels: (0..labels).map(|label| format!("label {label}")).collect(),
+        columns: columns(),
         regions: parts(extents),
         facts: vec![("documents".into(), documents.to_string())],
         ..Page::default()
@@ -115,8 +160,8 @@ fn hostile() -> Page {
     page
 }
 
-/// Opens the file and returns the page's own report, `{"checks":n,"failed":[...]}`.
-fn report(browser: &Path, file: &Path, profile: &Path) -> String {
+/// Opens the file with this at the end of its address and returns what it has become.
+fn opened(browser: &Path, file: &Path, end: &str, profile: &Path) -> String {
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
         .args([
@@ -127,12 +172,18 @@ fn report(browser: &Path, file: &Path, profile: &Path) -> String {
         ])
         .args(["--window-size=900,700", "--virtual-time-budget=60000", "--dump-dom"]) // until the texts are read
         .arg(format!("--user-data-dir={}", profile.display()))
-        .arg(format!("file://{}#selftest", file.display()))
+        .arg(format!("file://{}{end}", file.display()))
         .output()
         .expect("the browser starts");
-    let dom = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The page's own report, `{"checks":n,"failed":[...]}`.
+fn report(browser: &Path, file: &Path, profile: &Path) -> String {
+    let dom = opened(browser, file, "#selftest", profile);
     let Some((_, rest)) = dom.split_once("<pre id=\"selftest\">") else {
-        panic!("no report: {}\n{}", String::from_utf8_lossy(&output.stderr), &dom[..dom.len().min(2000)])
+        panic!("no report: {}", dom.chars().take(2000).collect::<String>())
     };
     rest.split_once("</pre>").expect("a whole element").0.into()
 }
@@ -166,10 +217,11 @@ fn pages_pass_their_selftest() {
         ("a line of points", points(Space::Plane, [1, 20], 30, 0)),
         ("a point", points(Space::Plane, [1, 1], 1, 1)),
     ];
+    let profile = folder.path().join("profile");
     for (name, page) in pages {
         let file = folder.path().join(format!("{}.html", name.replace(' ', "-")));
         write_html(&page, fs::File::create(&file).unwrap()).unwrap();
-        let report = report(&browser, &file, &folder.path().join("profile"));
+        let report = report(&browser, &file, &profile);
         let checks: u32 = report
             .strip_prefix("{\"checks\":")
             .and_then(|rest| rest.split_once(",\"failed\":[]}"))
@@ -177,5 +229,13 @@ fn pages_pass_their_selftest() {
             .unwrap_or_else(|| panic!("{name}: {report}"));
         assert!(checks >= 30, "{name}: only {checks} checks ran");
         writeln!(std::io::stderr(), "pages_pass_their_selftest: {name}: {checks} checks").unwrap();
+    }
+    let file = folder.path().join("torus.html");
+    for (end, embedded) in [("", false), ("?embed", true), ("?embed#q=sun", true)] {
+        assert_eq!(
+            opened(&browser, &file, end, &profile).contains("<body class=\"embed\">"),
+            embedded,
+            "{end}"
+        );
     }
 }

@@ -1,6 +1,9 @@
 //! What is refused, and what the file holds: the data whole, and nothing that the data could have added.
 
-use countgrid_map::{Document, MAX_CELLS, Page, PageError, Space, Word, WriteError, coverage, write_html};
+use countgrid_map::{
+    Document, Field, FieldKind, MAX_CELLS, Page, PageColumn, PageError, Space, Word, WriteError, coverage,
+    write_html,
+};
 use proptest::prelude::*;
 
 fn page() -> Page {
@@ -77,6 +80,47 @@ fn what_is_out_of_range_is_refused() {
         assert!(out.is_empty(), "nothing is written of a page that is refused");
         assert!(!found.to_string().is_empty());
     }
+}
+
+#[test]
+fn fields_are_those_of_their_columns() {
+    let kinds = [
+        FieldKind::Numbers,
+        FieldKind::Days,
+        FieldKind::Categories(vec!["a".into(), "b".into()]),
+        FieldKind::Texts,
+    ];
+    let fields = [Field::Number(-0.5), Field::Day(-3), Field::Category(1), Field::Text("</script>".into())];
+    let mut page = page();
+    page.columns = kinds
+        .into_iter()
+        .zip(["n", "d", "c", "t"])
+        .map(|(kind, name)| PageColumn { name: name.into(), kind })
+        .collect();
+    page.documents[0].fields = fields.to_vec();
+    page.documents.push(Document {
+        fields: vec![Field::Number(2e3), Field::Empty, Field::Empty, Field::Empty],
+        ..Document::default()
+    });
+    page.documents.push(Document::default());
+    let data = embedded(&html(&page));
+    let values: Vec<_> = (0..4).map(|column| data["columns"][column]["values"].clone()).collect();
+    assert_eq!(values[0], serde_json::json!([-0.5, 2000, null]));
+    assert_eq!(values[1], serde_json::json!([-3, null, null]));
+    assert_eq!(
+        (&values[2], &data["columns"][2]["names"]),
+        (&serde_json::json!([1, null, null]), &serde_json::json!(["a", "b"]))
+    );
+    assert_eq!(values[3], serde_json::json!(["</script>", null, null]));
+    for (place, field) in
+        [(0, Field::Number(f64::NAN)), (0, Field::Day(1)), (2, Field::Category(2)), (3, Field::Number(1.0))]
+    {
+        let mut wrong = page.clone();
+        wrong.documents[0].fields[place] = field;
+        assert_eq!(wrong.check(), Err(PageError::Field { document: 0, column: place }));
+    }
+    page.documents[1].fields.pop();
+    assert_eq!(page.check(), Err(PageError::Fields { document: 1, expected: 4, found: 3 }));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Arrays and texts to bags.
 
-use std::sync::Mutex;
+use std::{cell::Cell, sync::Mutex};
 
 use countgrid_corpus::{
     BlockLimits, Blocks, BlocksBuilder, Corpus, CorpusKind, CorpusOptions, DocumentInfo, LabelColumn,
@@ -9,8 +9,7 @@ use countgrid_corpus::{
 use countgrid_io::{Document, truncate_text};
 use countgrid_math::Real;
 use numpy::{
-    Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods,
-    ndarray::{ArrayView1, ArrayView2},
+    Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods, ndarray::ArrayView2,
 };
 use pyo3::{exceptions::PyTypeError, prelude::*};
 
@@ -47,10 +46,12 @@ impl Data {
         counts: &Bound<'_, PyAny>,
         double: bool,
     ) -> PyResult<Self> {
-        let (offsets, indices) = (integers(indptr, "indptr")?, integers(indices, "indices")?);
-        with_numbers(counts, "data", |counts| match double {
-            true => sparse::<f64>(features, &offsets, &indices, counts).map(AnyCorpus::F64),
-            false => sparse::<f32>(features, &offsets, &indices, counts).map(AnyCorpus::F32),
+        let offsets = integers(indptr, "indptr")?;
+        with_integers(indices, "indices", |indices| {
+            with_numbers(counts, "data", |counts| match double {
+                true => sparse::<f64>(features, &offsets, indices, counts).map(AnyCorpus::F64),
+                false => sparse::<f32>(features, &offsets, indices, counts).map(AnyCorpus::F32),
+            })
         })
     }
 
@@ -189,22 +190,34 @@ fn aligned(array: &Bound<'_, PyAny>, name: &str) -> PyResult<()> {
     Ok(())
 }
 
-/// The numbers of an index array.
-fn integers(array: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<usize>> {
-    fn read<I: Copy + TryInto<usize>>(view: ArrayView1<'_, I>, name: &str) -> PyResult<Vec<usize>> {
-        let whole = |(place, &x): (usize, &I)| {
-            x.try_into().map_err(|_| errors::value(format_args!("{name}[{place}] is negative")))
-        };
-        view.iter().enumerate().map(whole).collect()
-    }
+/// Hands over the numbers of an index array, where they lie.
+fn with_integers<R>(
+    array: &Bound<'_, PyAny>,
+    name: &str,
+    make: impl FnOnce(&dyn Fn(usize) -> Option<i64>) -> PyResult<R>,
+) -> PyResult<R> {
     aligned(array, name)?;
     if let Ok(array) = array.extract::<PyReadonlyArray1<'_, i32>>() {
-        return read(array.as_array(), name);
+        let view = array.as_array();
+        return make(&|place| view.get(place).map(|&x| i64::from(x)));
     }
     if let Ok(array) = array.extract::<PyReadonlyArray1<'_, i64>>() {
-        return read(array.as_array(), name);
+        let view = array.as_array();
+        return make(&|place| view.get(place).copied());
     }
     Err(PyTypeError::new_err(format!("{name} is no array of int32 or int64 of one axis")))
+}
+
+/// The numbers of an index array, none of them negative.
+pub(crate) fn integers(array: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<usize>> {
+    with_integers(array, name, |get| {
+        let whole = |(place, x): (usize, i64)| x.try_into().map_err(|_| negative(name, place));
+        (0..).map_while(get).enumerate().map(whole).collect()
+    })
+}
+
+fn negative(name: &str, place: usize) -> PyErr {
+    errors::value(format_args!("{name}[{place}] is negative"))
 }
 
 /// A count as it is in an array.
@@ -244,7 +257,7 @@ fn with_numbers(
 fn sparse<T: Real + Storable>(
     features: usize,
     offsets: &[usize],
-    indices: &[usize],
+    indices: &dyn Fn(usize) -> Option<i64>,
     counts: &dyn Fn(usize) -> Option<f64>,
 ) -> PyResult<Corpus<T>> {
     let mut builder = Builder::new(features)?;
@@ -253,11 +266,22 @@ fn sparse<T: Real + Storable>(
     }
     for (row, ends) in offsets.windows(2).enumerate() {
         let &[start, end] = ends else { continue };
-        let places = indices.get(start..end).filter(|_| end == start || counts(end - 1).is_some());
-        let Some(places) = places else {
+        let there = end.checked_sub(1).is_none_or(|last| indices(last).is_some() && counts(last).is_some());
+        if end < start || end > start && !there {
             return Err(errors::value(format_args!("indptr[{}] is out of order or out of range", row + 1)));
+        }
+        let below = Cell::new(None);
+        let entry = |at: usize| {
+            let index = indices(at).and_then(|index| usize::try_from(index).ok());
+            // No feature has this number, and so the row is refused.
+            let index = index.unwrap_or_else(|| {
+                below.set(Some(at));
+                usize::MAX
+            });
+            (index, counts(at).unwrap_or(0.0))
         };
-        builder.push(places.iter().zip(start..).map(|(&index, at)| (index, counts(at).unwrap_or(0.0))))?;
+        let pushed = builder.push((start..end).map(entry));
+        pushed.map_err(|error| below.get().map_or(error, |at| negative("indices", at)))?;
     }
     builder.finish()
 }

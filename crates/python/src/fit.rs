@@ -11,10 +11,11 @@ use std::{
 use countgrid_corpus::{Corpus, Storable};
 use countgrid_em::{Annealing, Iterations, Stop, Tables};
 use countgrid_estimators::{
-    AnyModel, BagTotals, DataDigest, Estimator, EstimatorError, FitSummary, GridOptions, InitialPhase,
-    LdaOptions, Progress, Schedule, Step, TopographicOptions, Train, Training,
+    AnyModel, BagTotals, ComponentialOptions, DataDigest, Estimator, EstimatorError, FitSummary, GridOptions,
+    HarmoniumOptions, HmmOptions, InitialPhase, LdaOptions, Progress, Schedule, Step, TopographicOptions,
+    Train, Training,
 };
-use pyo3::prelude::*;
+use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
 use rand_chacha::ChaCha8Rng;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -43,7 +44,6 @@ pub(crate) fn fit(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Model> {
     let options: Value = serde_json::from_str(options).map_err(errors::value)?;
-    let words = words_from("{}")?;
     let model = match kind {
         "grid" | "mixture" => {
             let options = grid_options(kind, options)?;
@@ -63,6 +63,30 @@ pub(crate) fn fit(
                         _ => None,
                     };
                     watch.train(plan, &corpus.bags, start).map(|grid| AnyModel::GridF64(Box::new(grid)))
+                }
+            })
+        }
+        "componential" => {
+            let options: ComponentialOptions = parsed(options)?;
+            options.validate().map_err(errors::estimator)?;
+            watched(py, jobs, progress, |watch| match &mut *data.lock() {
+                AnyCorpus::F32(corpus) => {
+                    let plan = options.plan(corpus)?;
+                    let start = match start.map(|start| &start.model) {
+                        Some(AnyModel::ComponentialF32(grid)) => Some(grid.grid().buffer()),
+                        _ => None,
+                    };
+                    let grid = watch.train(plan, &corpus.bags, start)?;
+                    Ok(AnyModel::ComponentialF32(Box::new(grid)))
+                }
+                AnyCorpus::F64(corpus) => {
+                    let plan = options.plan(corpus)?;
+                    let start = match start.map(|start| &start.model) {
+                        Some(AnyModel::ComponentialF64(grid)) => Some(grid.grid().buffer()),
+                        _ => None,
+                    };
+                    let grid = watch.train(plan, &corpus.bags, start)?;
+                    Ok(AnyModel::ComponentialF64(Box::new(grid)))
                 }
             })
         }
@@ -99,13 +123,17 @@ pub(crate) fn fit(
         }
         _ => return Err(errors::value(format_args!("{kind:?} is no kind of models"))),
     };
-    let mut model = model?;
+    finished(model?, data)
+}
+
+/// A model with the description of its data.
+pub(crate) fn finished(mut model: AnyModel, data: &Data) -> PyResult<Model> {
     // Names of features that have none, only now that tables over as many features were allocated.
     match &mut *data.lock() {
         AnyCorpus::F32(corpus) => name_features(corpus),
         AnyCorpus::F64(corpus) => name_features(corpus),
     }
-    describe(&mut model, &data.lock(), &words).map_err(errors::estimator)?;
+    describe(&mut model, &data.lock(), &words_from("{}")?).map_err(errors::estimator)?;
     Ok(Model { model })
 }
 
@@ -121,6 +149,9 @@ fn name_features<T: Storable>(corpus: &mut Corpus<T>) {
 pub(crate) fn defaults(kind: &str) -> PyResult<String> {
     let json = match kind {
         "grid" | "mixture" => serde_json::to_string(&GridOptions::default()),
+        "harmonium" => serde_json::to_string(&HarmoniumOptions::default()),
+        "hmm" => serde_json::to_string(&HmmOptions::default()),
+        "componential" => serde_json::to_string(&ComponentialOptions::default()),
         "lda" => serde_json::to_string(&LdaOptions::default()),
         "topographic" => serde_json::to_string(&TopographicOptions::default()),
         _ => return Err(errors::value(format_args!("{kind:?} is no kind of models"))),
@@ -128,11 +159,16 @@ pub(crate) fn defaults(kind: &str) -> PyResult<String> {
     json.map_err(errors::value)
 }
 
+/// Options in JSON.
+pub(crate) fn parsed_text<O: DeserializeOwned>(options: &str) -> PyResult<O> {
+    serde_json::from_str(options).map_err(errors::value)
+}
+
 fn parsed<O: DeserializeOwned>(options: Value) -> PyResult<O> {
     serde_json::from_value(options).map_err(errors::value)
 }
 
-fn grid_options(kind: &str, mut options: Value) -> PyResult<GridOptions> {
+pub(crate) fn grid_options(kind: &str, mut options: Value) -> PyResult<GridOptions> {
     let components = options.as_object_mut().and_then(|fields| fields.remove("components"));
     let options: GridOptions = parsed(options)?;
     let options = match (kind, components) {
@@ -144,14 +180,19 @@ fn grid_options(kind: &str, mut options: Value) -> PyResult<GridOptions> {
 }
 
 /// What a fit asks and tells while it goes on.
-struct Watch {
+pub(crate) struct Watch {
     stop: Stop,
     steps: Option<Sender<Progress>>,
 }
 
 impl Watch {
+    /// What ends the fit.
+    pub(crate) fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
     /// The fitted model; from these parameters if there are some, else at random.
-    fn train<E: Estimator, D: Borrow<E::Data>>(
+    pub(crate) fn train<E: Estimator, D: Borrow<E::Data>>(
         &self,
         plan: E,
         data: D,
@@ -163,26 +204,32 @@ impl Watch {
         }
     }
 
-    fn run<M: Train>(&self, mut training: M) -> Result<M::Fitted, EstimatorError> {
+    pub(crate) fn run<M: Train>(&self, mut training: M) -> Result<M::Fitted, EstimatorError> {
         training.set_stop(&self.stop);
-        training.run(|progress| {
+        let ran = training.run(|progress| {
             if let Some(steps) = &self.steps {
                 let _nobody_listens = steps.send(progress.clone());
             }
             ControlFlow::Continue(())
-        })?;
+        });
+        match ran {
+            // With the model as it is, if there is one.
+            Ok(()) | Err(EstimatorError::Stopped) => {}
+            Err(error) => return Err(error),
+        }
         training.finish()
     }
 }
 
 /// Fits in a thread beside this one, which looks for signals and calls `progress`. If either raises, the fit ends at the next
-/// block of documents, and the exception is raised.
-fn watched(
+/// block of documents, and the exception is raised; but for `KeyboardInterrupt`, if there is a model by then, which is returned as
+/// it is, with a warning.
+pub(crate) fn watched<R: Send>(
     py: Python<'_>,
     jobs: usize,
     progress: Option<Py<PyAny>>,
-    work: impl FnOnce(&Watch) -> Result<AnyModel, EstimatorError> + Send,
-) -> PyResult<AnyModel> {
+    work: impl FnOnce(&Watch) -> Result<R, EstimatorError> + Send,
+) -> PyResult<R> {
     let stop = Stop::new();
     let (steps, shown) = channel::<Progress>();
     let (ended, end) = channel::<()>();
@@ -223,7 +270,12 @@ fn watched(
         })
     });
     match raised {
-        Some(error) => Err(error),
+        Some(error) if result.is_err() || !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
+        Some(_) => {
+            let category = py.import("sklearn.exceptions")?.getattr("ConvergenceWarning")?;
+            PyErr::warn(py, &category, c"the fit was interrupted, and the model is as it was then", 1)?;
+            result
+        }
         None => result,
     }
 }

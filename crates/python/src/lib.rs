@@ -4,7 +4,10 @@
 mod data;
 mod errors;
 mod fit;
+mod harmonium;
 mod model;
+mod sequences;
+mod steps;
 mod text;
 
 use pyo3::prelude::*;
@@ -16,7 +19,10 @@ mod _core {
     use crate::{
         data::Data,
         fit::{defaults, fit},
+        harmonium::{fit_harmonium, harmonium_topics},
         model::Model,
+        sequences::{Sequences, fit_sequences, sequence_features, sequence_log_likelihoods, sequence_states},
+        steps::{fit_step, merge_states},
         text::{count_words, select_words},
     };
 }

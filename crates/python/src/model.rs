@@ -11,7 +11,9 @@ use pyo3::{prelude::*, types::PyBytes};
 
 use crate::{
     data::{AnyCorpus, Data},
-    errors, on_pool,
+    errors,
+    harmonium::{top_words, transform},
+    on_pool,
     text::words_from,
 };
 
@@ -88,21 +90,38 @@ impl Model {
         let layout = match &self.model {
             AnyModel::GridF32(grid) => grid.layout(),
             AnyModel::GridF64(grid) => grid.layout(),
+            AnyModel::ComponentialF32(grid) => grid.layout(),
+            AnyModel::ComponentialF64(grid) => grid.layout(),
             _ => return None,
         };
         Some((layout.extents().to_vec(), layout.window().to_vec()))
     }
 
-    /// Cells of a grid, topics, or points of a map.
+    /// Cells of a grid, topics, points of a map, or states.
     #[getter]
     fn components(&self) -> usize {
         match &self.model {
             AnyModel::GridF32(grid) => grid.shape().cells(),
             AnyModel::GridF64(grid) => grid.shape().cells(),
+            AnyModel::ComponentialF32(grid) => grid.shape().cells(),
+            AnyModel::ComponentialF64(grid) => grid.shape().cells(),
             AnyModel::Lda(lda) => lda.lda().shape().topics(),
             AnyModel::TopographicF32(map) => map.shape().points(),
             AnyModel::TopographicF64(map) => map.shape().points(),
+            AnyModel::HarmoniumF32(harmonium) => harmonium.shape().topics(),
+            AnyModel::HarmoniumF64(harmonium) => harmonium.shape().topics(),
+            AnyModel::Hmm(hmm) => hmm.hmm().shape().states(),
             _ => 0,
+        }
+    }
+
+    /// The kind of a harmonium; None of other models.
+    #[getter]
+    fn harmonium(&self) -> Option<&'static str> {
+        match &self.model {
+            AnyModel::HarmoniumF32(model) => Some(model.kind().name()),
+            AnyModel::HarmoniumF64(model) => Some(model.kind().name()),
+            _ => None,
         }
     }
 
@@ -117,6 +136,13 @@ impl Model {
             TableData::F64(data) => PyArray1::from_vec(py, data).reshape(shape)?.into_any(),
             TableData::U32(data) => PyArray1::from_vec(py, data).reshape(shape)?.into_any(),
         })
+    }
+
+    /// The same model with another title.
+    fn titled(&self, title: String) -> PyResult<Self> {
+        let mut file = self.model.to_file();
+        file.metadata.insert("title".to_owned(), title);
+        Ok(Self { model: AnyModel::from_file(file).map_err(errors::estimator)? })
     }
 
     /// Features of every bag.
@@ -161,6 +187,8 @@ impl Model {
         let pages = on_pool(py, jobs, || match (&self.model, &*data.lock()) {
             (AnyModel::GridF32(grid), AnyCorpus::F32(corpus)) => grid.pages(corpus),
             (AnyModel::GridF64(grid), AnyCorpus::F64(corpus)) => grid.pages(corpus),
+            (AnyModel::ComponentialF32(grid), AnyCorpus::F32(corpus)) => grid.pages(corpus),
+            (AnyModel::ComponentialF64(grid), AnyCorpus::F64(corpus)) => grid.pages(corpus),
             _ => Err(precision()),
         })?;
         let html = |mut page: countgrid_estimators::GridPage| {
@@ -186,9 +214,13 @@ impl Model {
             Ok(match &self.model {
                 AnyModel::GridF32(grid) => of_grid(grid.word_uses(&[component])?),
                 AnyModel::GridF64(grid) => of_grid(grid.word_uses(&[component])?),
+                AnyModel::ComponentialF32(grid) => of_grid(grid.to_grid()?.word_uses(&[component])?),
+                AnyModel::ComponentialF64(grid) => of_grid(grid.to_grid()?.word_uses(&[component])?),
                 AnyModel::Lda(lda) => {
                     lda.top_words(component, count).iter().map(|top| (top.word, top.probability)).collect()
                 }
+                AnyModel::HarmoniumF32(model) => top_words(model, component, count),
+                AnyModel::HarmoniumF64(model) => top_words(model, component, count),
                 _ => Vec::new(),
             })
         });
@@ -197,7 +229,7 @@ impl Model {
 }
 
 /// The data are not in the precision of the model, which the package never does.
-fn precision() -> EstimatorError {
+pub(crate) fn precision() -> EstimatorError {
     EstimatorError::Model(ModelFileError::Table {
         expected: "the data are in another precision than the model",
     })
@@ -211,12 +243,24 @@ pub(crate) fn describe(
     match (model, corpus) {
         (AnyModel::GridF32(grid), AnyCorpus::F32(corpus)) => grid.describe(&corpus.name, corpus, words)?,
         (AnyModel::GridF64(grid), AnyCorpus::F64(corpus)) => grid.describe(&corpus.name, corpus, words)?,
+        (AnyModel::ComponentialF32(grid), AnyCorpus::F32(corpus)) => {
+            grid.describe(&corpus.name, corpus, words)?;
+        }
+        (AnyModel::ComponentialF64(grid), AnyCorpus::F64(corpus)) => {
+            grid.describe(&corpus.name, corpus, words)?;
+        }
         (AnyModel::Lda(lda), AnyCorpus::F64(corpus)) => lda.info.describe(&corpus.name, corpus, words),
         (AnyModel::TopographicF32(map), AnyCorpus::F32(corpus)) => {
             map.info.describe(&corpus.name, corpus, words);
         }
         (AnyModel::TopographicF64(map), AnyCorpus::F64(corpus)) => {
             map.info.describe(&corpus.name, corpus, words);
+        }
+        (AnyModel::HarmoniumF32(model), AnyCorpus::F32(corpus)) => {
+            model.info.describe(&corpus.name, corpus, words);
+        }
+        (AnyModel::HarmoniumF64(model), AnyCorpus::F64(corpus)) => {
+            model.info.describe(&corpus.name, corpus, words);
         }
         _ => return Err(precision()),
     }
@@ -225,7 +269,13 @@ pub(crate) fn describe(
 
 impl Model {
     pub(crate) fn is_double(&self) -> bool {
-        !matches!(self.model, AnyModel::GridF32(_) | AnyModel::TopographicF32(_) | AnyModel::HarmoniumF32(_))
+        !matches!(
+            self.model,
+            AnyModel::GridF32(_)
+                | AnyModel::ComponentialF32(_)
+                | AnyModel::TopographicF32(_)
+                | AnyModel::HarmoniumF32(_)
+        )
     }
 
     fn rows(&self, corpus: &AnyCorpus, kind: FeatureKind) -> Result<FeatureRows, EstimatorError> {
@@ -233,6 +283,8 @@ impl Model {
         match (&self.model, corpus) {
             (AnyModel::GridF32(grid), AnyCorpus::F32(corpus)) => grid.features(kind, &corpus.bags),
             (AnyModel::GridF64(grid), AnyCorpus::F64(corpus)) => grid.features(kind, &corpus.bags),
+            (AnyModel::ComponentialF32(grid), AnyCorpus::F32(corpus)) => grid.features(kind, &corpus.bags),
+            (AnyModel::ComponentialF64(grid), AnyCorpus::F64(corpus)) => grid.features(kind, &corpus.bags),
             (AnyModel::Lda(lda), AnyCorpus::F64(corpus)) => lda.features(kind, &corpus.bags),
             (AnyModel::TopographicF32(map), AnyCorpus::F32(corpus)) if posterior => {
                 map.transform(&corpus.bags)
@@ -240,9 +292,16 @@ impl Model {
             (AnyModel::TopographicF64(map), AnyCorpus::F64(corpus)) if posterior => {
                 map.transform(&corpus.bags)
             }
-            (AnyModel::TopographicF32(_) | AnyModel::TopographicF64(_), _) => {
-                Err(EstimatorError::NoFeatures { kind })
+            (AnyModel::HarmoniumF32(_) | AnyModel::HarmoniumF64(_), _) if posterior => {
+                transform(&self.model, corpus, None)
             }
+            (
+                AnyModel::TopographicF32(_)
+                | AnyModel::TopographicF64(_)
+                | AnyModel::HarmoniumF32(_)
+                | AnyModel::HarmoniumF64(_),
+                _,
+            ) => Err(EstimatorError::NoFeatures { kind }),
             _ => Err(precision()),
         }
     }
@@ -251,6 +310,8 @@ impl Model {
         match (&self.model, corpus) {
             (AnyModel::GridF32(grid), AnyCorpus::F32(corpus)) => grid.score(&corpus.bags),
             (AnyModel::GridF64(grid), AnyCorpus::F64(corpus)) => grid.score(&corpus.bags),
+            (AnyModel::ComponentialF32(grid), AnyCorpus::F32(corpus)) => grid.score(&corpus.bags),
+            (AnyModel::ComponentialF64(grid), AnyCorpus::F64(corpus)) => grid.score(&corpus.bags),
             (AnyModel::Lda(lda), AnyCorpus::F64(corpus)) => lda.score(&corpus.bags),
             (AnyModel::TopographicF32(map), AnyCorpus::F32(corpus)) => map.score(&corpus.bags),
             (AnyModel::TopographicF64(map), AnyCorpus::F64(corpus)) => map.score(&corpus.bags),
@@ -259,7 +320,7 @@ impl Model {
     }
 }
 
-fn kind_from(name: &str) -> PyResult<FeatureKind> {
+pub(crate) fn kind_from(name: &str) -> PyResult<FeatureKind> {
     Ok(match name {
         "posterior" => FeatureKind::Posterior,
         "spread" => FeatureKind::Spread,

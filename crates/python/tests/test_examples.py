@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 import countgrid
-from countgrid import _classifier, _core, _features, _models, _text
+from countgrid import _classifier, _core, _features, _grids, _harmonium, _sequences, _text, _topics, _topographic
 
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize("module", [countgrid, _models, _features, _classifier, _text], ids=lambda m: m.__name__)
+MODULES = [countgrid, _grids, _topics, _topographic, _harmonium, _sequences, _features, _classifier, _text]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_examples_of_docstrings(module):
     found = doctest.testmod(module, raise_on_error=False)
     assert found.failed == 0 and found.attempted > 0
@@ -22,6 +25,13 @@ def test_examples_of_docstrings(module):
 def test_examples_of_the_readme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = doctest.testfile(str(HERE.parent / "README.md"), module_relative=False, encoding="utf-8")
+    assert found.failed == 0 and found.attempted > 0
+
+
+def test_examples_of_the_guide(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    guide = HERE.parent.parent.parent / "docs" / "guide" / "python.md"
+    found = doctest.testfile(str(guide), module_relative=False, encoding="utf-8")
     assert found.failed == 0 and found.attempted > 0
 
 

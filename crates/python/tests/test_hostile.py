@@ -22,6 +22,9 @@ def models():
         countgrid.MultinomialMixture(2, max_iter=2, random_state=1, precision="f64"),
         countgrid.LatentDirichlet(2, max_iter=2, random_state=1),
         countgrid.TopographicMap((2, 2), basis_functions=(2, 2), max_iter=2, random_state=1),
+        countgrid.ComponentialGrid((3,), 1, max_iter=2, componential_iter=2, random_state=1),
+        countgrid.Harmonium(2, max_iter=2, random_state=1),
+        countgrid.Harmonium(2, kind="rap", max_iter=2, precision="f64", random_state=1),
     ]
 
 

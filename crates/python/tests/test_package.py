@@ -1,5 +1,6 @@
 """Files, pickles, inputs, threads, pages: what scikit-learn's checks do not ask."""
 
+import contextlib
 import json
 import os
 import pickle
@@ -35,6 +36,10 @@ MODELS = [
     countgrid.MultinomialMixture(3, max_iter=8, n_init=2, random_state=3),
     countgrid.LatentDirichlet(3, max_iter=8, random_state=3),
     countgrid.TopographicMap((3, 3), basis_functions=(2, 2), max_iter=5, random_state=3),
+    countgrid.ComponentialGrid((4, 3), 2, max_iter=6, componential_iter=5, random_state=3),
+    countgrid.ComponentialGrid((5,), 2, max_iter=6, componential_iter=5, learn_concentration=True, precision="f64", random_state=3),
+    countgrid.Harmonium(3, max_iter=4, random_state=3),
+    countgrid.Harmonium(2, kind="rap", method="persistent", max_iter=3, trials=4, precision="f64", random_state=3),
 ]
 OTHERS = [
     countgrid.FreeEnergyScores(MODELS[0], kind="nfess"),
@@ -121,6 +126,7 @@ def test_columns_of_a_frame_are_the_words_of_the_file():
     assert grid.model_.vocabulary == list("abcdefg")
     assert list(grid.transform(frame).columns) == [f"countinggrid{cell}" for cell in range(20)]
     assert {word for word, _ in grid.top_words(0, 3)} <= set("abcdefg")
+    assert "CountingGrid" in grid._repr_html_()
 
 
 @by_name
@@ -146,10 +152,18 @@ def test_seeds():
             clone(model).set_params(random_state=seed).fit(COUNTS)
 
 
-@pytest.mark.parametrize("kind", [countgrid.CountingGrid, countgrid.MultinomialMixture, countgrid.LatentDirichlet])
-def test_a_warm_start_goes_on(kind):
-    size = {"extents": (5, 4), "window": 2} if kind is countgrid.CountingGrid else {"n_components": 4}
-    cold = kind(**size, max_iter=3, tol=0.0, random_state=1).fit(COUNTS)
+@pytest.mark.parametrize(
+    "short",
+    [
+        countgrid.CountingGrid((5, 4), 2, max_iter=3),
+        countgrid.ComponentialGrid((5, 4), 2, max_iter=3, componential_iter=2),
+        countgrid.MultinomialMixture(4, max_iter=3),
+        countgrid.LatentDirichlet(4, max_iter=3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_warm_start_goes_on(short):
+    cold = clone(short).set_params(tol=0.0, random_state=1).fit(COUNTS)
     warm = clone(cold).set_params(warm_start=True).fit(COUNTS)
     first = warm.bound_per_token_
     assert first == cold.bound_per_token_
@@ -167,9 +181,17 @@ def test_defaults_are_those_of_the_library():
     asked = {**grid._options(), "seed": 1}
     assert asked == {name: options[name] for name in asked}
     assert grid.anneal_iterations == 20 and grid.passes == 3
+    componential = countgrid.ComponentialGrid()
+    options = json.loads(_core.defaults("componential"))
+    asked = componential._seeded(componential._options(), 1)
+    assert {**asked, "grid": 0} == {name: options[name] for name in asked} | {"grid": 0}
+    assert asked["grid"] == {name: options["grid"][name] for name in asked["grid"]}
     topics = countgrid.LatentDirichlet()
     options = json.loads(_core.defaults("lda"))
     assert topics._options() == {name: options[name] for name in topics._options()}
+    for model in (countgrid.Harmonium(), countgrid.HiddenMarkov()):
+        options = json.loads(_core.defaults("harmonium" if hasattr(model, "draws") else "hmm"))
+        assert model._options() == {name: options[name] for name in model._options()}
     points = countgrid.TopographicMap()
     options = json.loads(_core.defaults("topographic"))
     asked = json.loads(json.dumps(points._options()))
@@ -246,6 +268,10 @@ def test_texts_and_a_page(tmp_path):
     assert (tmp_path / "map.html").read_text(encoding="utf-8") == page.html
     of_counts = grid.map(counts, titles=TEXTS, title="Mine")
     assert "<title>Mine</title>" in of_counts.html
+    componential = countgrid.ComponentialGrid((6, 6), 2, componential_iter=5, random_state=1).fit(counts)
+    componential.describe(counts, title="Many windows", vectorizer=vectorizer, labels=labels)
+    assert "<title>Many windows</title>" in componential.map(TEXTS, labels=labels).html
+    assert {word for word, _ in componential.top_words(0, 3)} <= set(vectorizer.get_feature_names_out())
     for wrong in ({"labels": ["a"]}, {"titles": ["a"]}, {"layer": 1}):
         with pytest.raises(ValueError):
             grid.map(counts, **wrong)
@@ -268,21 +294,27 @@ def test_texts_that_are_none():
 def test_progress_is_quiet_unless_asked_for(capfd):
     clone(MODELS[0]).fit(COUNTS)
     assert capfd.readouterr() == ("", "")
-    clone(MODELS[0]).set_params(verbose=True).fit(COUNTS)
+    clone(MODELS[0]).set_params(verbose=2).fit(COUNTS)
     shown = capfd.readouterr().out.splitlines()
     assert shown and all(line.startswith("[CountingGrid] start 1, stage ") for line in shown)
 
 
 INTERRUPTED = """
-import signal, threading, os, numpy as np, countgrid
+import logging, signal, threading, os, warnings, numpy as np, countgrid
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what begins in the background of a shell ignores it
 X = np.random.default_rng(0).poisson(1.0, (3000, 200))
 model = countgrid.{model}
-threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-try:
+class Handler(logging.Handler):  # interrupts once there is a model
+    def emit(self, record):
+        log.setLevel(logging.INFO)
+        threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+log = logging.getLogger("countgrid")
+log.setLevel(logging.DEBUG)
+log.addHandler(Handler())
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
     model.fit(X)
-except KeyboardInterrupt:
-    print("interrupted", hasattr(model, "model_"))
+print([str(warning.message) for warning in caught], model.transform(X[:2]).shape[0])
 """
 
 
@@ -291,22 +323,27 @@ except KeyboardInterrupt:
     "model",
     [
         "CountingGrid((40, 40), 5, max_iter=10**6, tol=0.0, n_init=1000, random_state=1)",
-        "LatentDirichlet(50, max_iter=10**6, tol=0.0, n_init=1000, random_state=1)",
+        "LatentDirichlet(8, max_iter=10**6, tol=0.0, n_init=1000, random_state=1)",
+        "Harmonium(20, max_iter=10**6, random_state=1)",
     ],
 )
 def test_ctrl_c_ends_a_fit(model):
     script = INTERRUPTED.format(model=model)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
-    assert done.stdout == "interrupted False\n", done.stderr
+    assert done.stdout == "['the fit was interrupted, and the model is as it was then'] 2\n", done.stderr
 
 
 def test_an_error_of_progress_ends_a_fit(monkeypatch):
-    def fail(*_):
-        raise ZeroDivisionError("of the caller")
+    @contextlib.contextmanager
+    def fail(estimator):
+        def show(*_):
+            raise ZeroDivisionError("of the caller")
 
-    monkeypatch.setattr("countgrid._models._printer", lambda name: fail)
+        yield show
+
+    monkeypatch.setattr("countgrid._base.shown", fail)
     with pytest.raises(ZeroDivisionError):
-        countgrid.CountingGrid((9, 9), 3, max_iter=10**6, tol=0.0, verbose=True).fit(COUNTS)
+        countgrid.CountingGrid((9, 9), 3, max_iter=10**6, tol=0.0).fit(COUNTS)
 
 
 def test_other_threads_run_while_a_fit_does(monkeypatch):
@@ -340,18 +377,24 @@ PROGRAM = os.environ.get("COUNTGRID_PROGRAM")
 @pytest.mark.skipif(not PROGRAM, reason="COUNTGRID_PROGRAM does not name the program")
 @pytest.mark.parametrize("labels", [False, True])
 @pytest.mark.parametrize("precision", ["f32", "f64"])
-def test_the_file_is_that_of_the_program(tmp_path, labels, precision):
+@pytest.mark.parametrize("componential", [False, True])
+def test_the_file_is_that_of_the_program(tmp_path, labels, precision, componential):
     """Same texts, options and seed: the same bytes; and each reads the other's file."""
     names = ["x", "y", "z"] * 8
     rows = [{"text": text, **({"label": name} if labels else {})} for text, name in zip(TEXTS, names)]
     (tmp_path / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     model = tmp_path / "model.safetensors"
     options = ["--grid", "9x8", "--window", "3x2", "--iterations", "20", "--seed", "5", "--precision", precision]
+    kind, own = countgrid.CountingGrid, {}
+    if componential:
+        options += ["--model", "componential", "--concentration", "3", "--learn-concentration"]
+        options += ["--componential-iterations", "7"]
+        kind, own = countgrid.ComponentialGrid, {"concentration": 3, "learn_concentration": True, "componential_iter": 7}
     subprocess.run([PROGRAM, "fit", tmp_path / "texts.jsonl", "-o", model, "-q", *options], check=True)
 
     vectorizer = countgrid.TextVectorizer()
     counts = vectorizer.fit_transform(TEXTS)
-    grid = countgrid.CountingGrid((9, 8), (3, 2), max_iter=20, random_state=5, precision=precision).fit(counts)
+    grid = kind((9, 8), (3, 2), max_iter=20, random_state=5, precision=precision, **own).fit(counts)
     grid.describe(counts, title="texts", vectorizer=vectorizer, labels=names if labels else None)
     assert grid.to_bytes() == model.read_bytes()
 

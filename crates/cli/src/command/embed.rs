@@ -71,11 +71,12 @@ fn embed<T: Stored>(
     let known = placements.iter().fold(0.0, |known, placement| known + placement.tokens);
     let labels = labels.map(GridLabels::names);
     let axes = layout.extents().len();
-    let write = |out: &mut dyn Write| write((out, args.raw_csv), axes, labels, &corpus, &placements);
+    let write = |out: &mut dyn Write| write_places((out, args.raw_csv), axes, labels, &corpus, &placements);
     finish(args, &corpus, known, interrupt, write)
 }
 
-fn write<T>(
+/// The table of places: what documents are, where their likeliest window starts, the mean, and how likely it is.
+pub(super) fn write_places<T>(
     (out, raw): (&mut dyn Write, bool),
     axes: usize,
     labels: Option<&[String]>,

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use countgrid_corpus::{Blocks, Corpus, WordOptions};
 use countgrid_estimators::{
-    ComponentialOptions, Estimator, EstimatorError, FitSummary, FittedComponential, FittedGrid, GridLayout,
-    GridOptions, GridPage, GridSchedule, GridStart, Stored, Training,
+    BoxedTraining, ComponentialOptions, EstimatorError, FitSummary, FittedComponential, FittedGrid,
+    GridLabels, GridLayout, GridOptions, GridPage, GridPlacement, GridSchedule, GridStart, Stored,
 };
 use countgrid_io::{ModelFile, check_outputs, check_writable, save};
 use countgrid_map::group_digits;
@@ -117,6 +117,27 @@ impl<T: Stored> FittedGridModel<T> {
         }
     }
 
+    pub(crate) fn layout(&self) -> &GridLayout {
+        match self {
+            Self::Plain(grid) => grid.layout(),
+            Self::Componential(grid) => grid.layout(),
+        }
+    }
+
+    pub(crate) fn label_names(&self) -> Option<&[String]> {
+        match self {
+            Self::Plain(grid) => grid.labels().map(GridLabels::names),
+            Self::Componential(grid) => grid.labels().map(GridLabels::names),
+        }
+    }
+
+    pub(crate) fn place(&self, bags: &Blocks<T>) -> Result<Vec<GridPlacement>, EstimatorError> {
+        match self {
+            Self::Plain(grid) => grid.place(bags),
+            Self::Componential(grid) => grid.place(bags),
+        }
+    }
+
     pub(crate) fn to_file(&self) -> ModelFile {
         match self {
             Self::Plain(grid) => grid.to_file(),
@@ -146,12 +167,24 @@ pub(crate) fn fit<T: Stored>(
         GridModel::Plain(options) => {
             let plan = options.plan(corpus)?;
             report_plan(corpus, plan.layout(), plan.pseudocount(), seed, report);
-            FittedGridModel::Plain(train(plan, corpus, checkpoints, report, interrupt)?)
+            FittedGridModel::Plain(train(
+                |bags, file| plan.train(bags, file),
+                corpus,
+                checkpoints,
+                report,
+                interrupt,
+            )?)
         }
         GridModel::Componential(options) => {
             let plan = options.plan(corpus)?;
             report_plan(corpus, plan.layout(), plan.pseudocount(), seed, report);
-            FittedGridModel::Componential(train(plan, corpus, checkpoints, report, interrupt)?)
+            FittedGridModel::Componential(train(
+                |bags, file| plan.train(bags, file),
+                corpus,
+                checkpoints,
+                report,
+                interrupt,
+            )?)
         }
     };
     if let Some(summary) = grid.summary() {
@@ -202,19 +235,17 @@ fn report_plan<T: Stored>(
 }
 
 /// Fits to a corpus, from a checkpoint if that was asked for.
-fn train<T: Stored, E: Estimator<Data = Blocks<T>>>(
-    plan: E,
-    corpus: &Corpus<T>,
+fn train<'a, T, F>(
+    begin: impl FnOnce(&'a Blocks<T>, Option<ModelFile>) -> Result<BoxedTraining<'a, F>, EstimatorError>,
+    corpus: &'a Corpus<T>,
     checkpoints: &Checkpoints,
     report: &Report,
     interrupt: &Interrupt,
-) -> Result<E::Fitted, Failure> {
+) -> Result<F, Failure> {
     let data = corpus.source.as_ref().map(|source| source.path.as_path());
     let training = match checkpoints.load()? {
-        Some(file) => {
-            Training::resume(plan, &corpus.bags, file).map_err(|error| checkpoints.refused(error))?
-        }
-        None => Training::new(plan, &corpus.bags)
+        Some(file) => begin(&corpus.bags, Some(file)).map_err(|error| checkpoints.refused(error))?,
+        None => begin(&corpus.bags, None)
             .map_err(|error| data.iter().fold(Failure::from(error), |failure, path| failure.of_file(path)))?,
     };
     training::run(training, data, checkpoints, report, interrupt)

@@ -9,7 +9,7 @@ use countgrid_corpus::{Corpus, DocumentInfo};
 use countgrid_counts::Bags;
 use countgrid_estimators::{
     BagTotals, EstimatorError, FeatureError, FeatureRows, FeatureTable, FittedHarmonium, HarmoniumData,
-    HarmoniumKind, HarmoniumMethod, HarmoniumTraining, Stored, TraceRecord,
+    HarmoniumKind, HarmoniumMethod, Stored, TraceRecord,
 };
 use countgrid_io::{StagedFiles, check_outputs, check_writable, truncate_text};
 use countgrid_map::group_digits;
@@ -104,12 +104,8 @@ fn fit_and_save<T: Stored>(
         .map_err(|error| of_features(error, &args.features, |_| None))?;
     let checkpoints = Checkpoints::beside(&args.output, &args.checkpoints);
     let training = match checkpoints.load()? {
-        Some(file) => {
-            HarmoniumTraining::resume(plan, &data, file).map_err(|error| checkpoints.refused(error))?
-        }
-        None => {
-            HarmoniumTraining::new(plan, &data).map_err(|error| Failure::from(error).of_file(&args.path))?
-        }
+        Some(file) => plan.train(&data, Some(file)).map_err(|error| checkpoints.refused(error))?,
+        None => plan.train(&data, None).map_err(|error| Failure::from(error).of_file(&args.path))?,
     };
     let mut model = training::run(training, Some(&args.path), &checkpoints, report, interrupt)?;
     report_training(&model, options, report);

@@ -1,9 +1,12 @@
 //! `countgrid map`: documents to a page and a model.
 
 use countgrid_estimators::{GridPage, Stored};
-use countgrid_map::{GridMap, MAX_LAYERS, MAX_TEXT_BYTES, PageError, group_digits, write_html};
+use countgrid_map::{
+    GridMap, MAX_LAYERS, MAX_TEXT_BYTES, PageError, group_digits, pictures::Sheet, write_html,
+};
 
 use super::{
+    embed::write_places,
     fit::{GridModel, fit, report_files},
     topographic,
 };
@@ -69,6 +72,7 @@ fn draw<T: Stored>(
     input.options.scaling = scaling(&args.numbers)?;
     input.options.sample = sample(args.sample, args.fit.seed);
     input.options.keep_texts = MAX_TEXT_BYTES;
+    input.options.keep_columns = args.columns.keep();
     input.options.blocks = block_limits(args.fit.stream, args.fit.block_entries);
     let mut corpus = input.read::<T>(report)?;
     let checkpoints = Checkpoints::beside(&files.model, &args.checkpoints);
@@ -76,7 +80,7 @@ fn draw<T: Stored>(
     let grid = fit(&mut corpus, args.title.as_deref(), chosen, &checkpoints, report, interrupt)?;
     let pages = grid.pages(&corpus)?;
     let mut rendered = Vec::with_capacity(pages.len());
-    for (path, GridPage { page, documents }) in files.pages().into_iter().zip(&pages) {
+    for ([path, svg, png], GridPage { page, documents }) in files.views().into_iter().zip(&pages) {
         if page.documents.len() < *documents {
             report.note(format_args!(
                 "the page of {} lists {} of its {} documents, evenly chosen; all of them were fitted",
@@ -88,7 +92,16 @@ fn draw<T: Stored>(
         let mut html = Vec::new();
         write_html(page, &mut html).map_err(|error| Failure::new(format_args!("the page: {error}"), BUG))?;
         rendered.push((path, html));
+        let of_picture = |error| Failure::new(format_args!("the picture: {error}"), BUG);
+        let sheet = Sheet::new(page).map_err(of_picture)?;
+        rendered.push((svg, sheet.svg().map_err(of_picture)?.into_bytes()));
+        rendered.push((png, sheet.png().map_err(of_picture)?));
     }
+    let mut places = Vec::new();
+    let axes = grid.layout().extents().len();
+    write_places((&mut places, args.raw_csv), axes, grid.label_names(), &corpus, &grid.place(&corpus.bags)?)
+        .map_err(Failure::output)?;
+    rendered.push((&files.places, places));
     let left_out = files.left_out(corpus.source.as_ref());
     let list = left_out.as_ref().map(|(path, _)| *path);
     rendered.extend(left_out);
@@ -96,11 +109,6 @@ fn draw<T: Stored>(
         let _whole = interrupt.writing_results();
         files.write(&rendered, &grid.to_file())?;
     }
-    report_files(
-        report,
-        &corpus,
-        &grid,
-        &[files.pages(), vec![&files.model], list.into_iter().collect()].concat(),
-    );
+    report_files(report, &corpus, &grid, &[files.grid_paths(), list.into_iter().collect()].concat());
     checkpoints.end()
 }

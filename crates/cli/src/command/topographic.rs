@@ -5,12 +5,12 @@ use std::io::{self, Write};
 
 use countgrid_corpus::{BlockLimits, Corpus, DocumentInfo};
 use countgrid_estimators::{
-    BagTotals, EstimatorError, Exposure, FitSummary, FittedTopographic, LabelSeparation, Separation, Stored,
-    TopographicOptions, TopographicPlace, TopographicPlan, Training,
+    BagTotals, EstimatorError, Exposure, FitSummary, FittedTopographic, LabelSeparation, PageDocuments,
+    Separation, Stored, TopographicOptions, TopographicPlace, TopographicPlan,
 };
 use countgrid_gtm::{EmissionModel, Inflation, Space};
 use countgrid_map::{
-    Document, MAX_DOCUMENTS, MAX_TEXT_BYTES, PointMap, group_digits, pictures::ScatterPlot, write_html,
+    MAX_DOCUMENTS, MAX_TEXT_BYTES, PointMap, group_digits, pictures::ScatterPlot, write_html,
 };
 use countgrid_math::Real;
 use serde_json::json;
@@ -42,6 +42,7 @@ pub(crate) fn run<T: Stored>(
     input.options.scaling = scaling(&args.numbers)?;
     input.options.sample = sample(args.sample, args.fit.seed);
     input.options.keep_texts = MAX_TEXT_BYTES;
+    input.options.keep_columns = args.columns.keep();
     input.options.blocks = BlockLimits { entries: args.fit.block_entries, ..BlockLimits::default() };
     let corpus = input.read::<T>(report)?;
     let checkpoints = Checkpoints::beside(&files.model, &args.checkpoints);
@@ -51,17 +52,11 @@ pub(crate) fn run<T: Stored>(
     let extents = [frame.rows, frame.columns];
     let space = if frame.torus { countgrid_map::Space::Torus } else { countgrid_map::Space::Plane };
     let (mut page, mut places) = (PointMap::new(extents, space), Vec::with_capacity(corpus.bags.len()));
+    let documents = PageDocuments::new(&corpus);
     map.for_each_posterior(&corpus.bags, |n, place, q| {
         let mut cells = vec![0.0; frame.cells()];
         cell_of.iter().zip(q).for_each(|(&cell, &q)| cells[cell] += Real::to_f64(q));
-        if let Some(info) = corpus.documents.get(n) {
-            let document = Document {
-                title: info.title.clone(),
-                label: corpus.labels.by_document.get(n).copied().flatten(),
-                snippet: info.snippet.clone(),
-                text: info.text.clone(),
-                ..Document::default()
-            };
+        if let Some(document) = documents.get(n) {
             let at = place.is_known().then(|| frame.place(place.mean).map(|x| x as f32));
             page.push(document, &cells, at);
         }
@@ -80,9 +75,10 @@ pub(crate) fn run<T: Stored>(
         move |error: &dyn std::fmt::Display| Failure::new(format_args!("{what}: {error}"), BUG)
     };
     let (of_page, of_picture) = (bug("the page"), bug("the picture"));
-    let page = page
+    let mut page = page
         .page(&title, &map.feature_shares()?, &corpus.vocabulary, &corpus.labels.names, relief.clone(), facts)
         .map_err(|error| of_page(&error))?;
+    page.columns = documents.columns();
     if places.len() > MAX_DOCUMENTS {
         report.note(format_args!(
             "the page shows {} of the {} documents, evenly chosen; all of them were fitted",
@@ -217,8 +213,9 @@ fn fit<T: Stored>(
     let bags = corpus.bags.gather(|count| count)?; // a fit begins with the principal components of all
     let data = corpus.source.as_ref().map(|source| source.path.as_path());
     let training = match checkpoints.load()? {
-        Some(file) => Training::resume(plan, &bags, file).map_err(|error| checkpoints.refused(error))?,
-        None => Training::new(plan, &bags)
+        Some(file) => plan.train(&bags, Some(file)).map_err(|error| checkpoints.refused(error))?,
+        None => plan
+            .train(&bags, None)
             .map_err(|error| data.iter().fold(Failure::from(error), |failure, path| failure.of_file(path)))?,
     };
     let map = training::run(training, data, checkpoints, report, interrupt)?;

@@ -165,6 +165,15 @@ impl<T: Stored> FittedComponential<T> {
         bags: &Blocks<C>,
         mut visit: impl FnMut(usize, f64, BagInference<'_, T>),
     ) -> Result<(), EstimatorError> {
+        self.visit_inferences(bags, &mut visit)
+    }
+
+    /// The same, compiled once and not for each that visits.
+    fn visit_inferences<C: Storable>(
+        &self,
+        bags: &Blocks<C>,
+        visit: &mut dyn FnMut(usize, f64, BagInference<'_, T>),
+    ) -> Result<(), EstimatorError> {
         let (means, windows) = (self.means()?, self.shape().cells());
         let size = posterior_scratch_len::<T, AXES>(self.shape());
         let chunk = shared_items(CHUNK, bags.len());

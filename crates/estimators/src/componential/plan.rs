@@ -1,5 +1,5 @@
 use countgrid_corpus::{Blocks, Corpus, memory};
-use countgrid_em::{Annealing, BlockStatistics, EmOptions, Iterations, Stop};
+use countgrid_em::{Annealing, BlockStatistics, EmOptions, FitError, Iterations, Stop};
 use countgrid_grid::{
     GridError, Shape,
     componential::{self, ComponentialGrid, Statistics, WindowMeans},
@@ -227,6 +227,19 @@ impl<T: Stored> Estimator for ComponentialPlan<T> {
         match annealing {
             Some(annealing) => iterations.step_annealed(learner, bags, statistics, annealing),
             None => iterations.step(learner, bags, statistics),
+        }
+    }
+
+    fn update(
+        &self,
+        iterations: &mut Iterations,
+        annealing: Option<&Annealing>,
+        learner: &mut ComponentialLearner<T>,
+        statistics: &mut Self::Statistics,
+    ) -> Result<(), FitError<EstimatorError>> {
+        match annealing {
+            Some(annealing) => iterations.update_annealed(learner, statistics, annealing),
+            None => iterations.update(learner, statistics),
         }
     }
 

@@ -152,6 +152,15 @@ impl<T: Real> FittedGrid<T> {
         bags: &Blocks<C>,
         mut visit: impl FnMut(usize, f64, &Posterior<'_, T, AXES>),
     ) -> Result<(), EstimatorError> {
+        self.visit_posteriors(bags, &mut visit)
+    }
+
+    /// The same, compiled once and not for each that visits.
+    fn visit_posteriors<C: Storable>(
+        &self,
+        bags: &Blocks<C>,
+        visit: &mut dyn FnMut(usize, f64, &Posterior<'_, T, AXES>),
+    ) -> Result<(), EstimatorError> {
         let (shape, histograms) = (self.shape(), self.histograms()?);
         let scratch = aligned(shape.posterior_scratch_len::<T>(CHUNK));
         let mut scratch = scratch.or_else(|_| aligned(shape.posterior_scratch_len::<T>(1)))?;

@@ -1,7 +1,7 @@
 use std::marker::PhantomData;
 
 use countgrid_corpus::{Blocks, Corpus, memory};
-use countgrid_em::{Annealing, BlockStatistics, EmOptions, Iterations, Stop};
+use countgrid_em::{Annealing, BlockStatistics, EmOptions, FitError, Iterations, Stop};
 use countgrid_grid::{
     COARSE_ITERATIONS, Grid, GridError, Learner, LogHistograms, Options, Shape, Statistics,
 };
@@ -291,6 +291,19 @@ impl<T: Stored> Estimator for GridPlan<T> {
         match annealing {
             Some(annealing) => iterations.step_annealed(learner, bags, statistics, annealing),
             None => iterations.step(learner, bags, statistics),
+        }
+    }
+
+    fn update(
+        &self,
+        iterations: &mut Iterations,
+        annealing: Option<&Annealing>,
+        learner: &mut GridLearner<T>,
+        statistics: &mut Self::Statistics,
+    ) -> Result<(), FitError<EstimatorError>> {
+        match annealing {
+            Some(annealing) => iterations.update_annealed(learner, statistics, annealing),
+            None => iterations.update(learner, statistics),
         }
     }
 

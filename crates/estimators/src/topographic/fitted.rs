@@ -166,6 +166,15 @@ impl<T: Stored> FittedTopographic<T> {
         bags: &Blocks<C>,
         mut visit: impl FnMut(usize, &TopographicPlace, &[T]),
     ) -> Result<(), EstimatorError> {
+        self.visit_posteriors(bags, &mut visit)
+    }
+
+    /// The same, compiled once and not for each that visits.
+    fn visit_posteriors<C: Storable>(
+        &self,
+        bags: &Blocks<C>,
+        visit: &mut dyn FnMut(usize, &TopographicPlace, &[T]),
+    ) -> Result<(), EstimatorError> {
         let (shape, emissions) = (self.shape(), self.emissions()?);
         let (mut q, mut scratch) = (zeros(shape.points())?, zeros(shape.posterior_scratch_len())?);
         bags.for_each_block(true, |first, block| {

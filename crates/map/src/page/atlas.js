@@ -34,7 +34,7 @@ const documents = data.titles.map((title, id) => {
     places.push({ row: rowOf(flat[n]), column: columnOf(flat[n]), cell: flat[n], mass: flat[n + 1] / 1000 });
   }
   places.sort((a, b) => b.mass - a.mass || a.cell - b.cell);
-  return { id, title, snippet: data.snippets[id], label: data.documentLabels[id], places, placed: places.length > 0, mode: null, x: 0, y: 0 };
+  return { id, title, snippet: data.snippets[id], label: -1, kept: true, places, placed: places.length > 0, mode: null, x: 0, y: 0 };
 });
 {
   const total = new Map(), seen = new Map();
@@ -61,22 +61,25 @@ const settle = (mean) => {
 };
 settle(true);
 
-const labels = data.labels.map((name, id) => ({
-  id, name, shown: true, documents: documents.filter((item) => item.label === id).length,
-}));
+/** What documents are coloured by, and may be hidden by: labels, or groups of the values of a column. */
+let labels = [];
 /** Documents without a label have none to hide. */
-const isShown = (item) => item.label < 0 || labels[item.label].shown;
+const isShown = (item) => item.kept && (item.label < 0 || labels[item.label].shown);
+/** The name of a document's own label, whatever it is coloured by. */
+const ownLabel = (item) => data.labels[data.documentLabels[item.id]] ?? "";
 
 /** Expected documents over each cell, every document spread over its windows: one plane per label, one more
  * for documents without. */
-const planes = (() => {
+let planes = [];
+const makePlanes = () => {
   const starts = Array.from({ length: labels.length + 1 }, () => new Float32Array(cellRows * columns));
-  for (const { label, places } of documents) {
+  for (const { label, places, kept } of documents) {
+    if (!kept) continue;
     for (const { cell, mass } of places) starts[label < 0 ? labels.length : label][cell] += mass;
   }
   return starts.map((plane) =>
     spread(ring ? plane : spread(plane, cellRows, columns, sides[0], 0), cellRows, columns, sides[1], 1));
-})();
+};
 
 /** The documents of the window that starts at a cell: by the share of it that their windows cover, expected
  * under their posteriors. If nobody is there, the reach grows until somebody is. */

@@ -66,6 +66,7 @@ canvas.addEventListener("pointerdown", (event) => {
   else drag.moved = Infinity; // two fingers never click
   pointers.set(event.pointerId, at(event));
   grip();
+  drawn = pointers.size === 1 && (event.shiftKey || isDrawing()) ? [onTorus(...at(event))] : null;
 });
 canvas.addEventListener("pointermove", (event) => {
   if (!pointers.has(event.pointerId)) {
@@ -75,6 +76,11 @@ canvas.addEventListener("pointermove", (event) => {
   pointers.set(event.pointerId, at(event));
   const [x, y] = middle(), wide = span();
   drag.moved += Math.hypot(x - drag.x, y - drag.y);
+  if (drawn !== null) {
+    drawn.push(onTorus(x, y));
+    grip();
+    return repaint();
+  }
   if (drag.moved > 5) {
     canvas.classList.add("dragging");
     hover(null);
@@ -87,6 +93,12 @@ const release = (event) => {
   if (!pointers.delete(event.pointerId)) return;
   if (pointers.size > 0) return grip();
   canvas.classList.remove("dragging");
+  const points = drawn;
+  drawn = null;
+  if (points !== null && points.length > 2 && event.type === "pointerup") {
+    lassoButton.setAttribute("aria-pressed", "false");
+    return selectDrawn(thinned(points));
+  }
   if (event.type === "pointerup" && drag.moved <= 5) {
     part("search").value = "";
     const [left, top] = at(event);
@@ -152,6 +164,7 @@ part("everything").addEventListener("click", everything);
 darkness.addEventListener("change", () => {
   readColours();
   tint = null;
+  for (const { show } of controls) show();
   showLegend();
   refresh();
 });
@@ -161,7 +174,9 @@ readColours();
 resize();
 showFrame();
 showOptions();
+showFilters();
 clearAll();
+embed(new URLSearchParams(location.search).has("embed"));
 if (location.hash.length > 1 && location.hash !== "#selftest") goTo(location.hash.slice(1));
 addEventListener("hashchange", () => goTo(location.hash.slice(1)));
 const reading = readAll();

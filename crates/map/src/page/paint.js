@@ -10,6 +10,12 @@ const palettes = {
     "#a974e0", "#ff4d5e", "#4c9a4c", "#c08552", "#00d0d0", "#ff66f0", "#5a78d8", "#b8f050",
     "#d8c4ff", "#fff2a8", "#ffc2a8", "#b0f5e0", "#c04050", "#7f8cff", "#d050a8", "#f0f0f0"],
 };
+/** Colours of numbers and days, from the lowest to the highest, ever lighter on light paper and on dark, so that they stay apart for
+ * colour-blind readers. */
+const ramps = {
+  light: ["#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187", "#4ac16d", "#a0da39"],
+  dark: ["#7e58c9", "#b052b0", "#dd5e8c", "#f5786a", "#fc9d4f", "#fcc63f", "#f0f46a"],
+};
 const darkness = matchMedia("(prefers-color-scheme: dark)");
 let ink = {};
 const readColours = () => {
@@ -17,10 +23,11 @@ const readColours = () => {
   const style = getComputedStyle(document.documentElement);
   const read = (name) => style.getPropertyValue(`--${name}`).trim();
   ink = { paper: read("paper"), text: read("ink"), muted: read("muted"), line: read("line"), accent: read("accent"),
-    accentText: read("accent-ink"), density: read("density"), labels: palettes[darkness.matches ? "dark" : "light"] };
+    accentText: read("accent-ink"), density: read("density"), labels: palettes[darkness.matches ? "dark" : "light"], ramp: ramps[darkness.matches ? "dark" : "light"] };
 };
-const colourOf = (label) => (label < 0 ? ink.density : ink.labels[label % ink.labels.length]);
-const shapeOf = (label) => (label < 0 ? 0 : (label + Math.floor(label / 8) + Math.floor(label / 24)) % 4);
+const colourOf = (label) => (label < 0 ? ink.density
+  : colouring !== null && isRange(colouring) ? ink.ramp[label] : ink.labels[label % ink.labels.length]);
+const shapeOf = (label) => (label < 0 || (colouring !== null && isRange(colouring)) ? 0 : (label + Math.floor(label / 8) + Math.floor(label / 24)) % 4);
 
 /** Adds a document's mark to the path: a circle, a square, a triangle or a diamond of about the same area. */
 const mark = (path, shape, x, y, r) => {
@@ -168,11 +175,13 @@ const stampOf = (label, r) => {
 };
 
 const paintDocuments = () => {
-  const r = Math.round(4 * markSize()) / 4;
+  const r = Math.round(4 * markSize()) / 4, marks = new Array(labels.length + 1); // one of each label is looked up, not one of each document
+  const put = context.stamp ? (label, _, left, top) => context.stamp(label, r, left, top)
+    : (_, { image, half, side }, left, top) => context.drawImage(image, left - half, top - half, side, side);
   for (const item of documents) {
     if (!item.placed || !isShown(item)) continue;
-    const { image, half, side } = stampOf(item.label, r);
-    copies(item.x, item.y, half, half, (left, top) => context.drawImage(image, left - half, top - half, side, side));
+    const stamp = marks[item.label + 1] ??= stampOf(item.label, r);
+    copies(item.x, item.y, stamp.half, stamp.half, (left, top) => put(item.label, stamp, left, top));
   }
 };
 
@@ -270,6 +279,7 @@ const paint = () => {
   if (pointed) paintWords(); // points come out, words are what they lie on
   paintDocuments();
   paintRegion();
+  paintLasso();
   if (state.hover) paintWindow(state.hover, false);
   if (state.place) paintWindow(state.place, true);
   if (!pointed) paintWords();

@@ -9,7 +9,7 @@ const element = (tag, properties = {}, ...children) => {
 const count = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
 /** What is chosen: a window, the window under the pointer, words and documents that were looked for. */
-const state = { place: null, hover: null, found: new Set(), marked: [], list: [], listed: 0, marks: [], region: null,
+const state = { place: null, hover: null, found: new Set(), marked: [], list: [], listed: 0, marks: [], region: null, lasso: null,
   background: "labels", words: true };
 
 const labelMark = (label) => {
@@ -24,7 +24,10 @@ const labelMark = (label) => {
 };
 
 const showLegend = () => {
-  const order = [...labels].sort((a, b) => b.documents - a.documents || a.id - b.id);
+  const ordered = colouring !== null && isRange(colouring);
+  const order = ordered ? labels : [...labels].sort((a, b) => b.documents - a.documents || a.id - b.id);
+  part("legend").hidden = labels.length === 0;
+  part("legend").setAttribute("aria-label", `${colouring === null ? "Labels" : colouring.name}, press to show or hide`);
   part("legend").replaceChildren(...order.map((label) => {
     const button = element("button", { type: "button", title: `${label.name}: show or hide` }, labelMark(label.id),
       element("span", { textContent: label.name, dir: "auto" }),
@@ -40,7 +43,7 @@ const showLegend = () => {
   }));
 };
 
-const showMixture = (entries) => {
+const showMixture = (entries, bar = part("mixture")) => {
   const shares = new Map();
   let total = 0;
   for (const { item, share = 1 } of entries) {
@@ -48,7 +51,6 @@ const showMixture = (entries) => {
     shares.set(item.label, (shares.get(item.label) ?? 0) + share);
     total += share;
   }
-  const bar = part("mixture");
   bar.hidden = shares.size === 0;
   const sorted = [...shares].sort((a, b) => b[1] - a[1]);
   bar.setAttribute("role", "img");
@@ -98,6 +100,8 @@ const openEntry = (button, item) => {
     element("div", { className: "text", tabIndex: 0, dir: "auto" }, ...withLinks(item.text ?? item.snippet, state.marks, local)));
   reader.lastChild.setAttribute("aria-label", "Text of the document");
   reader.lastChild.setAttribute("role", "region");
+  const about = fieldsOf(item);
+  if (about.length > 0) reader.append(element("dl", { className: "about" }, ...about));
   if (item.text === undefined && data.texts !== undefined && item.snippet !== "") {
     reader.append(element("p", { className: "note", textContent: "The page has only the beginning of this text." }));
   }
@@ -124,7 +128,7 @@ const showList = (heading, entries, chips) => {
   showMixture(entries);
   showChips(chips);
   part("list").replaceChildren();
-  part("save").hidden = entries.length === 0;
+  part("take").hidden = entries.length === 0;
   showMore(25);
 };
 
@@ -132,6 +136,7 @@ const showList = (heading, entries, chips) => {
 const selectPlace = (place, chosen = null) => {
   state.place = place;
   state.region = null;
+  state.lasso = null;
   state.found = new Set();
   state.marks = [];
   state.marked = chosen === null ? [] : [chosen];
@@ -148,12 +153,15 @@ const selectPlace = (place, chosen = null) => {
 };
 
 const clearAll = () => {
-  Object.assign(state, { place: null, region: null, found: new Set(), marked: [], marks: [] });
+  Object.assign(state, { place: null, region: null, lasso: null, found: new Set(), marked: [], marks: [] });
   part("search").value = "";
   delete part("result").dataset.place;
   const everyone = documents.filter(isShown);
-  showList(data.sampledFrom === undefined ? `All ${count(everyone.length, "document", "documents")}`
-    : `${everyone.length.toLocaleString("en")} of ${count(data.sampledFrom, "document", "documents")}`, everyone.map((item) => ({ item })),
+  const total = documents.length.toLocaleString("en");
+  showList(data.sampledFrom !== undefined ? `${everyone.length.toLocaleString("en")} of ${count(data.sampledFrom, "document", "documents")}`
+    : everyone.length === documents.length ? `All ${count(everyone.length, "document", "documents")}`
+      : `${everyone.length.toLocaleString("en")} of ${total} documents`,
+  everyone.map((item) => ({ item })),
     [...new Set(words.slice(0, 60).map((word) => word.text))].slice(0, 12));
   repaint();
 };
@@ -171,7 +179,7 @@ const search = (text) => {
     else if (key.includes(query)) inside.add(word);
   }
   const found = [...exact, ...prefixed, ...inside];
-  Object.assign(state, { place: null, region: null, marks, found: new Set(exact.size > 0 ? exact : found.slice(0, 12)) });
+  Object.assign(state, { place: null, region: null, lasso: null, marks, found: new Set(exact.size > 0 ? exact : found.slice(0, 12)) });
   delete part("result").dataset.place;
   const shown = documents.filter((item) => ids.has(item.id) && isShown(item));
   const titled = (item) => wordsOf(item.title).some((word) => isMarked(word, marks));
@@ -197,6 +205,7 @@ const refresh = () => {
   if (part("search").value.trim() !== "") search(part("search").value);
   else if (state.place) selectPlace(state.place);
   else if (state.region) selectRegion(state.region);
+  else if (state.lasso) selectDrawn(state.lasso);
   else clearAll();
 };
 
@@ -219,7 +228,6 @@ const showFrame = () => {
   part("summary").textContent = `${count(data.sampledFrom ?? documents.length, "document", "documents")} on ` +
     (ring ? `a ring of ${columns}` : `${rows} × ${columns}`) + " places" +
     (data.sampledFrom === undefined ? "" : `; this page has a sample of ${documents.length.toLocaleString("en")}`);
-  part("legend").hidden = labels.length === 0;
   part("facts").replaceChildren(...data.facts.flatMap(([name, value]) => [
     element("dt", { textContent: name, dir: "auto" }), element("dd", { textContent: value, dir: "auto" })]));
   for (const part of document.querySelectorAll(plane ? ".torus" : ".plane")) part.hidden = true;

@@ -87,7 +87,7 @@ const paintRegion = () => {
 
 /** Lists the documents of a region, and shows where it is. */
 const selectRegion = (region) => {
-  Object.assign(state, { place: null, region, found: new Set(), marked: [], marks: [] });
+  Object.assign(state, { place: null, lasso: null, region, found: new Set(), marked: [], marks: [] });
   part("search").value = "";
   delete part("result").dataset.place;
   const entries = region.documents.filter(isShown).map((item) => ({ item }));

@@ -294,6 +294,195 @@ const selftest = () => {
         part("chips").children[0].textContent === wrong.slice(1));
     }
   }
+  // Columns: a range or a value keeps those documents and no other, also on the map; what is not there is left out.
+  press(document, "Escape");
+  check("filters", part("filters").hidden === (controls.length === 0));
+  const slide = (input, value) => {
+    input.value = value;
+    input.dispatchEvent(new Event("input"));
+  };
+  for (const { field, stop } of controls) {
+    const box = part("columns").children[controls.findIndex((control) => control.field === field)];
+    const filled = field.values.filter((value) => value !== null);
+    const kept = () => state.list.map(({ item }) => item.id).sort((a, b) => a - b).join();
+    const expect = (name, wanted) => check(`${field.kind}: ${name}`, kept() ===
+      documents.filter((item) => wanted(field.values[item.id])).map((item) => item.id).join());
+    check(`${field.kind}: its name`, box.querySelector("legend").textContent === field.name);
+    if (isRange(field)) {
+      const [from, to] = box.querySelectorAll("input"), steps = Number(to.max), quarter = Math.round(steps / 4);
+      const bound = (value) => field.low * (1 - value / steps) + field.high * (value / steps);
+      if (field.high > field.low) {
+        slide(from, quarter);
+        check(`${field.kind}: where the handle is`, near(field.from / 2, bound(quarter) / 2, 1e-9 * Math.max(-field.low, field.high, 1)));
+        expect("from", (value) => value !== null && value >= field.from);
+        slide(to, 2 * quarter);
+        check(`${field.kind}: where the other is`, near(field.to / 2, bound(2 * quarter) / 2, 1e-9 * Math.max(-field.low, field.high, 1)));
+        expect("to", (value) => value !== null && value >= field.from && value <= field.to);
+        check(`${field.kind}: heading`, part("heading").textContent.startsWith(`${state.list.length.toLocaleString("en")} of `));
+        const mass = planes.reduce((sum, plane) => sum + plane.reduce((all, x) => all + x, 0), 0);
+        const own = documents.filter((item) => item.kept).reduce((sum, { places }) => sum + places.reduce((all, place) => all + place.mass, 0), 0);
+        check(`${field.kind}: the map`, near(mass, own * (ring ? 1 : sides[0]) * sides[1], 1e-3 * (1 + mass)));
+        const address = addressOf(), list = kept();
+        goTo("");
+        check(`${field.kind}: all again`, state.list.length === documents.length && !isNarrowed(field));
+        goTo(address);
+        check(`${field.kind}: address`, kept() === list && addressOf() === address);
+        const play = box.querySelector(".said button");
+        play.click();
+        check(`${field.kind}: plays`, play.textContent === "Stop");
+        stop();
+        slide(from, steps);
+        slide(to, 0);
+        check(`${field.kind}: handles do not cross`, field.from <= field.to);
+        const bars = histogram(field);
+        check(`${field.kind}: histogram`, bars.all.reduce((sum, n) => sum + n, 0) === filled.length &&
+          bars.kept.reduce((sum, n) => sum + n, 0) === state.list.length);
+      }
+    } else {
+      const only = box.querySelector(".only"), name = only.previousSibling.querySelector("span").textContent;
+      const value = field.names.indexOf(name);
+      only.click();
+      expect("only", (own) => own === value);
+      check("category: a full list", state.list.length === Number(box.querySelector("small").textContent.replaceAll(",", "")));
+      const address = addressOf();
+      part("unfiltered").click();
+      goTo(address);
+      expect("address", (own) => own === value);
+      part("unfiltered").click();
+      box.querySelector(".value").click();
+      expect("hidden", (own) => own !== null && own !== value);
+    }
+    part("unfiltered").click();
+    check(`${field.kind}: unfiltered`, state.list.length === documents.length);
+    part("colour").value = String(field.id);
+    part("colour").dispatchEvent(new Event("change"));
+    const groups = part("legend").querySelectorAll("button").length;
+    check(`${field.kind}: legend`, groups === labels.length && groups <= mostGroups && (groups > 0) === (filled.length > 0));
+    check(`${field.kind}: groups`, labels.reduce((sum, label) => sum + label.documents, 0) === filled.length &&
+      documents.every((item) => (item.label < 0) === (field.values[item.id] === null)));
+    const shades = labels.map((label) => colourOf(label.id));
+    check(`${field.kind}: colours`, new Set(shades).size === shades.length);
+    if (groups > 0) {
+      part("legend").querySelector("button").click();
+      check(`${field.kind}: a group hidden`, state.list.every(({ item }) => item.label !== labels.findIndex((label) => !label.shown)));
+      const address = addressOf(), list = kept();
+      goTo("");
+      goTo(address);
+      check(`${field.kind}: colours come back`, colouring === field && kept() === list);
+      paint();
+    }
+    goTo("");
+    check(`${field.kind}: labels again`, colouring === null && labels.length === data.labels.length && part("colour").value === "");
+  }
+  for (const item of documents.slice(0, 25)) {
+    const button = part("list").children[item.id].querySelector("button");
+    button.click();
+    cancelAnimationFrame(view.flight);
+    const about = part("list").querySelector(".reader .about"), links = [...(about?.querySelectorAll("a") ?? [])];
+    const texts = columnsOfPage.map((field) => textOf(field, field.values[item.id])).filter((text) => text !== "");
+    check("columns are read", texts.join("\n") === [...(about?.querySelectorAll("dd") ?? [])].map((dd) => dd.textContent).join("\n"));
+    check("only addresses of the web are links", links.every((link) => /^https?:$/.test(link.protocol) && link.rel === "noopener noreferrer") &&
+      links.length === texts.filter((text) => /^https?:..[\w/.?=]+$/.test(text)).length);
+  }
+
+  // Drawing around documents selects those inside, also across the seam; and an address brings them back.
+  const drag = (points, shift) => {
+    const box = canvas.getBoundingClientRect();
+    points.forEach(([left, top], n) => canvas.dispatchEvent(new PointerEvent(n === 0 ? "pointerdown" : "pointermove",
+      { pointerId: 1, button: 0, shiftKey: shift, clientX: box.left + left, clientY: box.top + top, bubbles: true })));
+    pointer("pointerup", ...points.at(-1));
+  };
+  const placedNow = documents.filter((item) => item.placed);
+  for (const [x, y] of plane ? [[columns / 2, rows / 2]] : [[columns / 2, rows / 2], [0, 0]]) {
+    for (const byButton of [false, true]) {
+      home();
+      look(x, y, view.fit * 1.3);
+      const [w, h] = [view.width / 4, view.height / 4];
+      const corners = [[middleX - w, middleY - h], [middleX + w, middleY - h], [middleX + w, middleY + h], [middleX - w, middleY + h]];
+      if (byButton) part("lasso").click();
+      const before = [view.x, view.y];
+      drag(corners, !byButton);
+      const inside = placedNow.filter((item) => Math.abs(way(view.x, item.x, columns)) * view.scale < w - 1 &&
+        Math.abs(way(view.y, item.y, rows)) * view.scale * view.ratio < h - 1);
+      const chosen = new Set(state.list.map(({ item }) => item));
+      check(`selected at ${x}, ${y}`, state.lasso !== null && inside.every((item) => chosen.has(item)) && chosen.size <= inside.length +
+        placedNow.filter((item) => !inside.includes(item) && Math.abs(way(view.x, item.x, columns)) * view.scale <= w + 1 &&
+          Math.abs(way(view.y, item.y, rows)) * view.scale * view.ratio <= h + 1).length);
+      check("drawing moves nothing", view.x === before[0] && view.y === before[1] && !isDrawing());
+      const address = addressOf();
+      goTo("");
+      check("nothing selected", state.lasso === null && state.list.length === documents.length);
+      goTo(address);
+      check("the selection comes back", state.list.length === chosen.size && state.list.every(({ item }) => chosen.has(item)) && addressOf() === address);
+      paint();
+    }
+  }
+  goTo("");
+  home();
+
+  // Two sets: log-odds against a computation from the texts, and a case worked out by hand.
+  const { delta, error } = logOdds(30, 1000, 10, 2000, 0.01);
+  check("log-odds", near(delta, Math.log((35 / 1465) / (15 / 2485)), 1e-12) && near(error, Math.sqrt(1 / 35 + 1 / 15), 1e-12));
+  if (documents.length >= 20) {
+    const half = Math.floor(documents.length / 2), [first, second] = [documents.slice(0, half), documents.slice(half)];
+    const from = (items, side) => {
+      state.list = items.map((item) => ({ item }));
+      part(`list${side}`).click();
+    };
+    from(first, "A");
+    check("one is not two", part("compared").children.length === 0 && part("setA").textContent.includes(first.length.toLocaleString("en")));
+    from(second, "B");
+    const words = compareWords(first, second), tokens = (items) => items.flatMap(({ id }) => scanned[id]).filter((word) => word !== " ");
+    const [inA, inB, inAll] = [first, second, documents].map(tokens);
+    for (const [side, sign] of [["A", 1], ["B", -1]]) {
+      for (const { word, delta: found, low, high } of words[side]) {
+        const of = (all) => all.filter((other) => other === word).length, share = of(inAll) / inAll.length;
+        const expected = logOdds(of(inA), inA.length, of(inB), inB.length, share);
+        check(`log-odds of ${word}`, near(found, expected.delta, 1e-9) && (sign > 0 ? low > clearly : high < -clearly) && of(inA) + of(inB) >= 3);
+      }
+      const table = part("compared").querySelectorAll("table")[sign > 0 ? 0 : 1];
+      check("words are shown", [...table.querySelectorAll("td button")].map((button) => button.textContent).join() === words[side].map(({ word }) => word).join());
+      check("with their intervals", [...table.querySelectorAll("tbody tr")].every((row) => /^× \S+$/.test(row.children[1].textContent) && row.children[2].textContent.includes(" – ")));
+    }
+    check("examples", part("compared").querySelectorAll(".examples button").length === 6);
+    part("compared").querySelector(".examples button").click();
+    check("an example is opened", part("list").querySelector(".reader") !== null && (state.place !== null || state.list.length === 1));
+    from(documents, "A");
+    check("what is in both is left out", part("compared").querySelector(".note").textContent.startsWith(second.length.toLocaleString("en")));
+    const label = data.labels.findIndex((_, id) => data.documentLabels.includes(id));
+    if (label >= 0) {
+      part("labelA").value = String(label);
+      part("labelA").dispatchEvent(new Event("change"));
+      check("a label", sets.A.items.length === data.documentLabels.filter((id) => id === label).length && part("setA").textContent.includes(data.labels[label]));
+    }
+    setTo("A", "", []);
+    setTo("B", "", []);
+    press(document, "Escape");
+  }
+
+  // What is taken out: the view as a drawing that is whole, the list as JSON, the map alone.
+  home();
+  const svg = svgOf(), drawing = new DOMParser().parseFromString(svg, "image/svg+xml");
+  check("the drawing is whole", drawing.querySelector("parsererror") === null && drawing.documentElement.localName === "svg");
+  check("its title", drawing.querySelector("title").textContent === xmlText(data.title).replace(/&(amp|lt|gt|quot);/g, (_, name) => ({ amp: "&", lt: "<", gt: ">", quot: '"' })[name]).replace(/\r\n?/g, "\n"));
+  check("nothing in it acts", drawing.querySelectorAll("script, foreignObject, a, img, iframe").length === 0 &&
+    [...drawing.querySelectorAll("*")].every((node) => [...node.attributes].every(({ name, value }) => !name.startsWith("on") && (name !== "href" || /^(#d\d+|data:image\/png)/.test(value)))));
+  const written = new Set([...drawing.querySelectorAll("text")].map((text) => text.textContent));
+  check("its words", !state.words || layout(levelOf()).every(({ word }) => written.has(word.text.replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, "\ufffd")) || word.text === ""));
+  const stampsInView = drawing.querySelectorAll("use").length;
+  check("its documents", stampsInView >= placedNow.length);
+  check("the screen again", context !== null && context.canvas === canvas);
+  const objects = JSON.parse(jsonOf(documents.map((item) => ({ item }))));
+  check("JSON", objects.length === documents.length && objects.every((object, id) => object.title === documents[id].title &&
+    Object.keys(object.columns).length === new Set(columnsOfPage.map(({ name }) => name)).size && (object.label ?? "") === ownLabel(documents[id])));
+  check("pictures", canvas.toDataURL().startsWith("data:image/png"));
+  embed(true);
+  check("embedded", getComputedStyle(document.querySelector("aside")).display === "none" && !part("whole").hidden &&
+    part("whole").textContent.startsWith(data.title) && canvas.getBoundingClientRect().width === document.documentElement.clientWidth);
+  embed(new URLSearchParams(location.search).has("embed"));
+  resize();
+  home();
+
   // An address brings back what it was made of; one that makes no sense does no harm.
   press(document, "Escape");
   if (labels.length > 1) part("legend").querySelectorAll("button")[1].click();
@@ -310,8 +499,8 @@ const selftest = () => {
   goTo("at=999999,0&region=7,8,9&hidden=x&view=a,b,c&q=");
   goTo("");
   check("no address", part("search").value === "" && labels.every((label) => label.shown) && state.list.length === documents.length);
-  const table = csvOf([{ item: { title: '=1+"1"', label: -1, snippet: "a\nb" }, share: 0.5 }]);
-  check("table", table === 'title,label,share,text\r\n"\'=1+""1""",,0.500,"a\nb"\r\n');
+  const table = csvOf([{ item: { id: -1, title: '=1+"1"', snippet: "a\nb" }, share: 0.5 }]);
+  check("table", table === `title,label,share,${columnsOfPage.map(({ name }) => `${csvCell(name)},`).join("")}text\r\n"'=1+""1""",,0.500,${columnsOfPage.map(() => ",").join("")}"a\nb"\r\n`);
   home();
 
   press(document, "Escape");

@@ -1,14 +1,19 @@
 // What can be taken out of the page: its address, which brings the same view back, and the list as a table.
 
-/** The view, the query, what is chosen and which labels are hidden, as the part of an address after `#`. */
+/** The view, the query, what is chosen, which labels are hidden, and what columns keep and colour, as the part of an address after `#`. */
 const addressOf = () => {
-  const fields = new URLSearchParams();
+  const fields = new URLSearchParams(), filters = columnsOfPage.filter((field) => field.kind !== "text");
   const query = part("search").value.trim();
   if (query !== "") fields.set("q", query);
   else if (state.place) fields.set("at", `${state.place.row},${state.place.column}`);
   else if (state.region) fields.set("region", `${state.region.level},${state.region.id}`);
+  else if (state.lasso) fields.set("lasso", state.lasso.flat().join());
   const hidden = labels.filter((label) => !label.shown).map((label) => label.id);
   if (hidden.length > 0) fields.set("hidden", hidden.join());
+  if (colouring !== null) fields.set("by", colouring.id);
+  for (const field of filters.filter(isNarrowed)) {
+    fields.append("keep", [field.id, ...(isRange(field) ? [field.from, field.to] : field.shown.flatMap((shown, id) => (shown ? [id] : [])))].join());
+  }
   if (view.scale > view.fit * 1.001) {
     fields.set("view", [view.x, view.y, view.scale / view.fit].map((x) => Number(x.toFixed(3))).join());
   }
@@ -22,11 +27,24 @@ const goTo = (address) => {
     const found = (fields.get(name) ?? "").split(",").map(Number);
     return fields.has(name) && found.length >= count && found.every(Number.isFinite) ? found : null;
   };
+  keepAll();
+  for (const [id, ...values] of fields.getAll("keep").map((keep) => keep.split(",").map(Number))) {
+    const field = columnsOfPage[id];
+    if (!field || field.kind === "text" || !values.every(Number.isFinite)) continue;
+    if (!isRange(field)) field.shown.forEach((_, value) => { field.shown[value] = values.includes(value); });
+    else if (values.length === 2 && values[0] <= values[1]) [field.from, field.to] = [Math.max(field.low, values[0]), Math.min(field.high, values[1])];
+  }
+  const by = columnsOfPage[fields.has("by") ? fields.get("by") : -1] ?? null;
+  colourBy(by !== null && by.kind !== "text" ? by : null);
+  part("colour").value = colouring === null ? "" : String(colouring.id);
   const hidden = new Set(numbers("hidden", 1) ?? []);
   for (const label of labels) label.shown = !hidden.has(label.id);
+  keepDocuments();
+  for (const { show } of controls) show();
   tint = null;
   showLegend();
   clearAll();
+  const points = numbers("lasso", 6);
   const at = numbers("at", 2), region = numbers("region", 2), seen = numbers("view", 3);
   const chosen = region && levelsOfRegions[region[0]]?.[region[1]];
   if (fields.has("q")) {
@@ -37,6 +55,8 @@ const goTo = (address) => {
   } else if (chosen) {
     selectRegion(chosen);
     cancelAnimationFrame(view.flight);
+  } else if (points) {
+    selectDrawn(Array.from({ length: Math.min(mostPoints, Math.floor(points.length / 2)) }, (_, n) => points.slice(2 * n, 2 * n + 2)));
   }
   if (seen) look(seen[0], seen[1], view.fit * seen[2]);
 };
@@ -59,15 +79,48 @@ const remember = () => {
 
 /** A cell of a table: in quotes where it has to be, and with a `'` before what a spreadsheet would take for a formula. */
 const csvCell = (value) => {
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  const formula = /^[=+\-@\t\r]/.test(value) && !/^[+-]?[\d.]+(e[+-]?\d+)?$/i.test(value);
+  const text = formula ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
-const csvOf = (entries) => [["title", "label", "share", "text"], ...entries.map(({ item, share }) =>
-  [item.title, item.label < 0 ? "" : labels[item.label].name, share === undefined ? "" : share.toFixed(3), item.text ?? item.snippet])]
+const csvOf = (entries) => [["title", "label", "share", ...columnsOfPage.map((field) => field.name), "text"], ...entries.map(({ item, share }) =>
+  [item.title, ownLabel(item), share === undefined ? "" : share.toFixed(3),
+    ...columnsOfPage.map((field) => plainOf(field, field.values[item.id] ?? null)), item.text ?? item.snippet])]
   .map((row) => row.map(csvCell).join()).join("\r\n") + "\r\n";
 
-part("save").addEventListener("click", () => {
-  const address = URL.createObjectURL(new Blob([csvOf(state.list)], { type: "text/csv" }));
-  element("a", { href: address, download: "documents.csv" }).click();
+
+/** The same as JSON: a list of objects, values of columns as numbers and texts. */
+const jsonOf = (entries) => JSON.stringify(entries.map(({ item, share }) => ({
+  title: item.title, label: ownLabel(item) || undefined, share,
+  columns: Object.fromEntries(columnsOfPage.map((field) => {
+    const value = field.values[item.id] ?? null;
+    return [field.name, value === null || field.kind === "number" ? value : textOf(field, value)];
+  })),
+  text: item.text ?? item.snippet,
+})), null, 1);
+
+const download = (blob, name) => {
+  const address = URL.createObjectURL(blob);
+  element("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
+};
+const onClick = (id, act) => part(id).addEventListener("click", act);
+onClick("csv", () => download(new Blob([csvOf(state.list)], { type: "text/csv" }), "documents.csv"));
+onClick("json", () => download(new Blob([jsonOf(state.list)], { type: "application/json" }), "documents.json"));
+onClick("svg", () => download(new Blob([svgOf()], { type: "image/svg+xml" }), "map.svg"));
+onClick("png", () => {
+  paint();
+  canvas.toBlob((blob) => download(blob, "map.png"));
 });
+
+/** In another page: the map alone, with a way to the whole page. */
+const embed = (embedded) => {
+  document.body.classList.toggle("embed", embedded);
+  const whole = part("whole");
+  whole.hidden = !embedded;
+  whole.textContent = `${data.title} ↗`;
+  const follow = () => { whole.href = `${location.pathname}#${addressOf()}`; };
+  follow();
+  whole.addEventListener("pointerdown", follow);
+  whole.addEventListener("focus", follow);
+};

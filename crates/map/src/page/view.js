@@ -1,7 +1,8 @@
 // Which part of the map is on the screen, and how large.
 
 const canvas = document.getElementById("map");
-const context = canvas.getContext("2d");
+/** What is drawn with: the screen's, or for a moment one that writes SVG. */
+let context = canvas.getContext("2d");
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** x, y: the place at the centre; scale: pixels per column; ratio: height of a cell by its width. */

@@ -1,5 +1,7 @@
 use std::{error, fmt};
 
+use crate::PageError;
+
 /// Why a picture was not drawn.
 ///
 /// Example: [`ScatterPlot`](crate::pictures::ScatterPlot).
@@ -7,6 +9,8 @@ use std::{error, fmt};
 #[non_exhaustive]
 #[allow(missing_docs, reason = "field names say what they hold")]
 pub enum PictureError {
+    /// A page that is not in order.
+    Page(PageError),
     /// A point of a curve has an `x` that is not within 1e-30 and 1e30, a `y` that is not within -1e30 and 1e30, or an
     /// error that is not within 0 and 1e30.
     CurvePoint { curve: usize, point: usize },
@@ -29,6 +33,7 @@ pub enum PictureError {
 impl fmt::Display for PictureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Page(error) => error.fmt(f),
             Self::CurvePoint { curve, point } => write!(
                 f,
                 "point {point} of curve {curve} cannot be drawn: x must be within 1e-30 and 1e30, y within -1e30 and \

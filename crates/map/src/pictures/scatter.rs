@@ -4,24 +4,11 @@ use plotters::{
     style::text_anchor::{HPos, Pos, VPos},
 };
 
-use super::{FONT, PictureError, backend, bitmap, drawing};
+use super::{
+    FONT, PictureError, backend, bitmap, drawing,
+    marks::{INK, NAMED, Scale, draw_mark, shortened},
+};
 use crate::{MAX_CELLS, group_digits};
-
-/// Labels that the legend names, the most frequent first.
-const NAMED: usize = 24;
-/// Colours that stay apart for colour-blind readers (Okabe and Ito 2008), as on the page.
-const COLOURS: [RGBColor; 8] = [
-    RGBColor(0x00, 0x72, 0xb2),
-    RGBColor(0xd5, 0x5e, 0x00),
-    RGBColor(0x00, 0x9e, 0x73),
-    RGBColor(0xcc, 0x79, 0xa7),
-    RGBColor(0x56, 0xb4, 0xe9),
-    RGBColor(0xe6, 0x9f, 0x00),
-    RGBColor(0x8f, 0x7a, 0x00),
-    RGBColor(0x5c, 0x5c, 0x5c),
-];
-const UNLABELLED: RGBColor = RGBColor(0x7f, 0x8a, 0x99);
-const INK: RGBColor = RGBColor(0x1c, 0x1b, 0x19);
 
 /// Points on a sheet of cells, a mark for each label, and a legend with the most frequent labels.
 ///
@@ -55,16 +42,6 @@ pub struct ScatterPlot {
     pub points: Vec<([f64; 2], Option<u32>)>,
     /// The names of the labels.
     pub labels: Vec<String>,
-}
-
-/// Pixels by a factor: a bitmap for print has several times those of a drawing.
-#[derive(Clone, Copy)]
-struct Scale(u32);
-
-impl Scale {
-    fn pixels(self, pixels: f64) -> i32 {
-        (pixels * f64::from(self.0)).round() as i32
-    }
 }
 
 impl ScatterPlot {
@@ -155,12 +132,12 @@ impl ScatterPlot {
         // In print as on the page, many documents are smaller marks.
         let radius = (95.0 / (self.points.len().max(1) as f64).sqrt()).clamp(1.8, 5.0);
         for &(place, label) in &self.points {
-            self.mark(area, onto(place), label, radius, scale).map_err(backend)?;
+            draw_mark(area, onto(place), label, radius, scale).map_err(backend)?;
         }
         let entries = self.entries();
         for (line, &(label, documents)) in entries.iter().take(NAMED).enumerate() {
             let y = top + 14.0 + 24.0 * line as f64;
-            self.mark(area, [left + side + 24.0, y], Some(label), 5.5, scale).map_err(backend)?;
+            draw_mark(area, [left + side + 24.0, y], Some(label), 5.5, scale).map_err(backend)?;
             let name = self.labels.get(label as usize).map_or("", String::as_str);
             let name = format!("{} ({})", shortened(name, 14), group_digits(documents));
             area.draw(&Text::new(name, at([left + side + 38.0, y]), beside(15.0))).map_err(backend)?;
@@ -172,45 +149,6 @@ impl ScatterPlot {
         }
         area.present().map_err(backend)
     }
-
-    /// A circle, a square, a triangle or a diamond of about the same area, edged in white.
-    fn mark<B: DrawingBackend>(
-        &self,
-        area: &DrawingArea<B, Shift>,
-        [x, y]: [f64; 2],
-        label: Option<u32>,
-        radius: f64,
-        scale: Scale,
-    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
-        let (colour, shape) = match label {
-            Some(label) => (COLOURS[label as usize % COLOURS.len()], (label + label / 8) % 4),
-            None => (UNLABELLED, 0),
-        };
-        let around = |offsets: &[(f64, f64)], r: f64| -> Vec<(i32, i32)> {
-            offsets.iter().map(|&(a, b)| (scale.pixels(x + a * r), scale.pixels(y + b * r))).collect()
-        };
-        for (r, style) in [(radius + 0.8, WHITE.mix(0.9).filled()), (radius, colour.mix(0.9).filled())] {
-            let corners: &[(f64, f64)] = match shape {
-                1 => &[(-0.88, -0.88), (0.88, -0.88), (0.88, 0.88), (-0.88, 0.88)],
-                2 => &[(0.0, -1.4), (1.25, 0.8), (-1.25, 0.8)],
-                3 => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
-                _ => {
-                    area.draw(&Circle::new((scale.pixels(x), scale.pixels(y)), scale.pixels(r), style))?;
-                    continue;
-                }
-            };
-            area.draw(&Polygon::new(around(corners, r), style))?;
-        }
-        Ok(())
-    }
-}
-
-/// The beginning of a text.
-fn shortened(text: &str, characters: usize) -> String {
-    if text.chars().count() <= characters {
-        return text.to_owned();
-    }
-    text.chars().take(characters - 1).chain(['…']).collect()
 }
 
 #[cfg(test)]

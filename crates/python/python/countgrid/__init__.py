@@ -1,4 +1,4 @@
-"""Counting grids, topics, mixtures and topographic maps of counts as scikit-learn estimators.
+"""Counting grids, topics, mixtures, topographic maps, harmoniums and hidden Markov models as scikit-learn estimators.
 
 Everything is computed by Rust libraries of the same name; a model file is the same whoever writes it: the program, Rust or
 this package.
@@ -13,15 +13,27 @@ this package.
 
 from ._classifier import CountingGridClassifier
 from ._features import FisherScores, FreeEnergyScores
-from ._models import CountingGrid, LatentDirichlet, MultinomialMixture, TopographicMap, load
+from ._models import (
+    ComponentialGrid,
+    CountingGrid,
+    Harmonium,
+    HiddenMarkov,
+    LatentDirichlet,
+    MultinomialMixture,
+    TopographicMap,
+    load,
+)
 from ._page import MapPage
 from ._text import TextVectorizer
 
 __all__ = [
+    "ComponentialGrid",
     "CountingGrid",
     "CountingGridClassifier",
     "FisherScores",
     "FreeEnergyScores",
+    "Harmonium",
+    "HiddenMarkov",
     "LatentDirichlet",
     "MapPage",
     "MultinomialMixture",

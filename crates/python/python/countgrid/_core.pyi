@@ -58,9 +58,14 @@ class Model:
         """Cells of a grid along each axis, and of its window."""
     @property
     def components(self) -> int:
-        """Cells of a grid, topics, or points of a map."""
+        """Cells of a grid, topics, points of a map, or states."""
+    @property
+    def harmonium(self) -> str | None:
+        """The kind of a harmonium."""
     def table(self, name: str) -> NDArray[np.float64]:
         """A table of its file, in the type that it has there."""
+    def titled(self, title: str) -> Model:
+        """The same model with another title."""
     def features(self, data: Data, kind: str, jobs: int) -> NDArray[np.float64]:
         """Features of every bag: (bags, columns)."""
     def log_likelihoods(self, data: Data, jobs: int) -> NDArray[np.float64]:
@@ -71,6 +76,14 @@ class Model:
         """The pages of a grid, one of each layer, as HTML."""
     def top_words(self, component: int, count: int) -> list[tuple[str, float]]:
         """The most probable words of a component, with their probabilities."""
+
+class Sequences:
+    """Sequences of symbols that are numbers below that of the alphabet."""
+
+    @staticmethod
+    def from_arrays(alphabet: int, lengths: object, symbols: object) -> Sequences:
+        """One after the other: `lengths` of `symbols`, all below `alphabet`."""
+    def __len__(self) -> int: ...
 
 Arrays = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
 
@@ -84,6 +97,59 @@ def fit(
 ) -> Model:
     """Fits a model of a kind by options in JSON; `progress` is called with restart, stage, iteration, bound per token and the
     share of the work that is done."""
+
+State = dict[str, object]
+
+def fit_step(
+    kind: str,
+    options: str,
+    data: Data,
+    jobs: int,
+    seed: int,
+    start: Model | None = None,
+    state: State | None = None,
+) -> tuple[Model, State]:
+    """One step of stepwise expectation maximisation over a part of the data: the model, and the state to go on from, whose `sums`
+    are an array in the precision of the model."""
+
+def merge_states(
+    kind: str, options: str, none: Data, jobs: int, model: Model, states: tuple[State, State]
+) -> tuple[Model, State]:
+    """The update from the sums of two states, from the parameters of a model; `none` are no rows, described as the model is."""
+
+def fit_harmonium(
+    options: str,
+    data: Data,
+    features: tuple[list[str], NDArray[np.float64]] | None,
+    jobs: int,
+    progress: Callable[[int, int, int, float | None, float], None] | None = None,
+) -> Model:
+    """Fits a harmonium by options in JSON, a dual wing with features: their names and values (bags, features)."""
+
+def harmonium_topics(
+    model: Model, data: Data, features: tuple[list[str], NDArray[np.float64]] | None, jobs: int
+) -> NDArray[np.float64]:
+    """Expected topics of every bag, given its features, too: (bags, topics)."""
+
+def fit_sequences(
+    options: str,
+    sequences: Sequences,
+    symbols: list[str],
+    jobs: int,
+    start: Model | None = None,
+    progress: Callable[[int, int, int, float | None, float], None] | None = None,
+) -> Model:
+    """Fits a hidden Markov model by options in JSON; `symbols` are the names of symbols."""
+
+def sequence_features(model: Model, sequences: Sequences, kind: str, jobs: int) -> NDArray[np.float64]:
+    """Features of every sequence, 'fess', 'nfess' or 'fisher': (sequences, columns)."""
+
+def sequence_log_likelihoods(model: Model, sequences: Sequences, jobs: int) -> NDArray[np.float64]:
+    """The log-likelihood of every sequence in nats, minus infinity if it is impossible: (sequences,)."""
+
+def sequence_states(model: Model, sequences: Sequences) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The most probable path of states of every sequence, one after the other, (positions,), and the posterior of states at each
+    position, (positions, states)."""
 
 def defaults(kind: str) -> str:
     """The options of a kind as they are unless others are given, as JSON."""

@@ -9,12 +9,15 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from . import _core
 
 #: Types that are read as they are; others are converted first.
 TYPES = [np.float64, np.float32, np.int64, np.int32]
+
+#: Rows that there are at most, once they are repeated.
+MOST_ROWS = 2**31 - 1
 
 
 def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -27,6 +30,20 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
         dtype=TYPES,
         ensure_non_negative=True,
     )
+
+
+def repeated(X: Any, sample_weight: Any) -> Any:
+    """The rows of a matrix that was validated, each as many times as its weight says."""
+    if sample_weight is None:
+        return X
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    whole = (weights >= 0) & (weights == np.floor(weights))
+    if not whole.all():
+        place = int(np.flatnonzero(~whole)[0])
+        raise ValueError(f"sample_weight[{place}] is {weights[place]}, and should be a whole number from 0")
+    if weights.sum() > MOST_ROWS:
+        raise ValueError(f"sample_weight adds up to {weights.sum():.0f} rows, and should to at most {MOST_ROWS}")
+    return X if (weights == 1).all() else X[np.repeat(np.arange(len(weights)), weights.astype(np.int64))]
 
 
 def bags(X: Any, *, double: bool) -> _core.Data:

@@ -1,0 +1,23 @@
+//! Trainings whose E-steps are computed elsewhere, in other processes or on other machines, to the same bits.
+//!
+//! Four files, or their bytes, go round: a *state*, the checkpoint of a training with all that is needed to go on; *documents*, the
+//! bags of some leaves; *sums*, the statistics and free energies of leaves under the model of a state; and in the end the model.
+//! [`start`] makes the first state, [`partial_sums`] the sums of some documents, [`LeafSums::merge`] adds sums up in the one tree of
+//! leaves, whoever has computed which and in whatever order they come, and [`next_state`] updates the model. [`finish`] is the
+//! fitted model, with the bytes that a training on one machine gives.
+
+mod documents;
+mod error;
+mod leaves;
+mod state;
+mod sums;
+mod training;
+
+pub use self::{
+    documents::LeafDocuments,
+    error::DistributedError,
+    leaves::{FitLeaves, leaf_digests},
+    state::{DistributedOptions, DistributedPlan, DistributedStart, finish, next_state, partial_sums, start},
+    sums::LeafSums,
+    training::DistributedTraining,
+};

@@ -1,0 +1,97 @@
+//! What maps of points have in common: marks of documents, and their colours.
+
+use plotters::{coord::Shift, prelude::*};
+
+/// Labels that a legend names, the most frequent first.
+pub(super) const NAMED: usize = 24;
+/// Colours of labels, those of the page on light paper: first eight that stay apart for colour-blind readers (Okabe and Ito 2008).
+pub(super) const COLOURS: [RGBColor; 24] = [
+    RGBColor(0x00, 0x72, 0xb2),
+    RGBColor(0xd5, 0x5e, 0x00),
+    RGBColor(0x00, 0x9e, 0x73),
+    RGBColor(0xcc, 0x79, 0xa7),
+    RGBColor(0x56, 0xb4, 0xe9),
+    RGBColor(0xe6, 0x9f, 0x00),
+    RGBColor(0x8f, 0x7a, 0x00),
+    RGBColor(0x5c, 0x5c, 0x5c),
+    RGBColor(0x6a, 0x3d, 0x9a),
+    RGBColor(0xb2, 0x18, 0x2b),
+    RGBColor(0x1a, 0x4d, 0x1a),
+    RGBColor(0x8c, 0x51, 0x0a),
+    RGBColor(0x00, 0xa6, 0xa6),
+    RGBColor(0xf0, 0x32, 0xe6),
+    RGBColor(0x0a, 0x24, 0x63),
+    RGBColor(0x9a, 0xcd, 0x32),
+    RGBColor(0xb7, 0x9c, 0xe8),
+    RGBColor(0xff, 0xd9, 0x2f),
+    RGBColor(0xff, 0xa0, 0x7a),
+    RGBColor(0x7f, 0xe0, 0xc0),
+    RGBColor(0x6b, 0x0f, 0x1a),
+    RGBColor(0x4b, 0x5f, 0xe0),
+    RGBColor(0xa0, 0x1a, 0x7d),
+    RGBColor(0xbd, 0xbd, 0xbd),
+];
+pub(super) const UNLABELLED: RGBColor = RGBColor(0x7f, 0x8a, 0x99);
+pub(super) const INK: RGBColor = RGBColor(0x1c, 0x1b, 0x19);
+
+/// Pixels by a factor: a bitmap for print has several times those of a drawing.
+#[derive(Clone, Copy)]
+pub(super) struct Scale(pub(super) u32);
+
+impl Scale {
+    pub(super) fn pixels(self, pixels: f64) -> i32 {
+        (pixels * f64::from(self.0)).round() as i32
+    }
+}
+
+/// A circle, a square, a triangle or a diamond of about the same area, edged in white.
+pub(super) fn draw_mark<B: DrawingBackend>(
+    area: &DrawingArea<B, Shift>,
+    [x, y]: [f64; 2],
+    label: Option<u32>,
+    radius: f64,
+    scale: Scale,
+) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+    let (colour, shape) = match label {
+        Some(label) => (COLOURS[label as usize % COLOURS.len()], (label + label / 8 + label / 24) % 4),
+        None => (UNLABELLED, 0),
+    };
+    let around = |offsets: &[(f64, f64)], r: f64| -> Vec<(i32, i32)> {
+        offsets.iter().map(|&(a, b)| (scale.pixels(x + a * r), scale.pixels(y + b * r))).collect()
+    };
+    for (r, style) in [(radius + 0.8, WHITE.mix(0.9).filled()), (radius, colour.mix(0.9).filled())] {
+        let corners: &[(f64, f64)] = match shape {
+            1 => &[(-0.88, -0.88), (0.88, -0.88), (0.88, 0.88), (-0.88, 0.88)],
+            2 => &[(0.0, -1.4), (1.25, 0.8), (-1.25, 0.8)],
+            3 => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
+            _ => {
+                area.draw(&Circle::new((scale.pixels(x), scale.pixels(y)), scale.pixels(r), style))?;
+                continue;
+            }
+        };
+        area.draw(&Polygon::new(around(corners, r), style))?;
+    }
+    Ok(())
+}
+
+/// The beginning of a text.
+pub(super) fn shortened(text: &str, characters: usize) -> String {
+    if text.chars().count() <= characters {
+        return text.to_owned();
+    }
+    text.chars().take(characters - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::COLOURS;
+
+    #[test]
+    fn colours_are_those_of_the_page() {
+        let script = include_str!("../page/paint.js");
+        let list = script.split_once("light: [").unwrap().1.split_once(']').unwrap().0;
+        let of_page: Vec<_> = list.split('"').filter(|text| text.starts_with('#')).collect();
+        let own = COLOURS.map(|colour| format!("#{:02x}{:02x}{:02x}", colour.0, colour.1, colour.2));
+        assert_eq!(of_page, own);
+    }
+}

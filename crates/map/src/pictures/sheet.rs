@@ -1,0 +1,337 @@
+use plotters::{
+    coord::Shift,
+    prelude::*,
+    style::text_anchor::{HPos, Pos, VPos},
+};
+
+use super::{
+    FONT, PictureError, backend, bitmap, drawing,
+    marks::{COLOURS, INK, NAMED, Scale, UNLABELLED, draw_mark, shortened},
+};
+use crate::{Document, Page, group_digits, page::coverage_of};
+
+/// Pixels of the map's longer side.
+const SIDE: f64 = 960.0;
+/// Rows or columns of coloured squares, at most: of larger grids several cells are one.
+const SQUARES: usize = 128;
+/// Words that are tried, and names of regions.
+const WORDS: usize = 3000;
+/// The narrowest map, by its longer side.
+const NARROWEST: f64 = 0.25;
+
+/// A page as a picture: regions coloured by label, documents, words and names of regions where they fit, and a legend.
+///
+/// ```
+/// use countgrid_map::{Document, Page, Word, pictures::Sheet};
+/// let page = Page {
+///     title: "Sky".into(),
+///     extents: [8, 8],
+///     window: [2, 2],
+///     words: vec![Word { text: "moon".into(), cell: 9, weight: 1.0 }],
+///     documents: vec![Document { posterior: vec![(9, 1.0)], label: Some(0), ..Document::default() }],
+///     labels: vec!["night".into()],
+///     ..Page::default()
+/// };
+/// let svg = Sheet::new(&page)?.svg()?;
+/// assert!(svg.contains("moon") && svg.contains("night (1)"));
+/// # Ok::<(), countgrid_map::pictures::PictureError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Sheet<'a> {
+    page: &'a Page,
+    size: [f64; 2], // pixels across and down
+}
+
+/// A text that is drawn: its middle, in pixels.
+struct Line<'a> {
+    text: &'a str,
+    at: [f64; 2],
+    size: f64,
+    half: [f64; 2],
+}
+
+impl<'a> Sheet<'a> {
+    /// The picture of a page.
+    ///
+    /// # Errors
+    /// [`PictureError::Page`] for a page that is not in order.
+    pub fn new(page: &'a Page) -> Result<Self, PictureError> {
+        page.check().map_err(PictureError::Page)?;
+        let [rows, columns] = page.extents.map(|extent| extent as f64);
+        let size = if rows > columns {
+            [SIDE * (columns / rows).max(NARROWEST), SIDE]
+        } else {
+            [SIDE, SIDE * (rows / columns).max(NARROWEST)]
+        };
+        Ok(Self { page, size })
+    }
+
+    /// The picture as an SVG document, its map 960 pixels wide or high.
+    ///
+    /// # Errors
+    /// [`PictureError::Backend`].
+    pub fn svg(&self) -> Result<String, PictureError> {
+        drawing(self.pixels(Scale(1)), |area| self.draw(&area, Scale(1)))
+    }
+
+    /// The picture as a PNG file, of twice as many pixels.
+    ///
+    /// # Errors
+    /// [`PictureError::Backend`].
+    pub fn png(&self) -> Result<Vec<u8>, PictureError> {
+        bitmap(self.pixels(Scale(2)), |area| self.draw(&area, Scale(2)))
+    }
+
+    fn pixels(&self, Scale(scale): Scale) -> (u32, u32) {
+        let legend = if self.page.labels.is_empty() { 30 } else { 220 };
+        let [across, down] = self.size.map(|side| side.round() as u32);
+        (scale * (30 + across + legend), scale * (50 + down.max(300) + 30))
+    }
+
+    /// Where a place is, row and column in cells.
+    fn onto(&self, [row, column]: [f64; 2]) -> [f64; 2] {
+        let [rows, columns] = self.page.extents.map(|extent| extent as f64);
+        [30.0 + column / columns * self.size[0], 50.0 + row / rows * self.size[1]]
+    }
+
+    fn draw<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+        scale: Scale,
+    ) -> Result<(), PictureError> {
+        area.fill(&WHITE).map_err(backend)?;
+        let at = |[x, y]: [f64; 2]| (scale.pixels(x), scale.pixels(y));
+        let font = |size: f64| (FONT, f64::from(scale.pixels(size))).into_font();
+        area.draw(&Text::new(shortened(&self.page.title, 80), at([30.0, 18.0]), font(20.0).color(&INK)))
+            .map_err(backend)?;
+        for (corners, colour) in self.squares() {
+            area.draw(&Rectangle::new(corners.map(at), colour.filled())).map_err(backend)?;
+        }
+        let frame = [[30.0, 50.0], [30.0 + self.size[0], 50.0 + self.size[1]]].map(at);
+        area.draw(&Rectangle::new(frame, INK.mix(0.35).stroke_width(scale.0))).map_err(backend)?;
+        let radius = (60.0 / (self.page.documents.len().max(1) as f64).sqrt()).clamp(1.0, 3.5);
+        for (document, place) in self.places() {
+            draw_mark(area, place, document.label, radius, scale).map_err(backend)?;
+        }
+        for (line, strength) in self.lines() {
+            let [x, y] = line.at;
+            if strength == 1.0 {
+                let back =
+                    [[x - line.half[0], y - line.half[1]], [x + line.half[0], y + line.half[1]]].map(at);
+                area.draw(&Rectangle::new(back, WHITE.mix(0.65).filled())).map_err(backend)?;
+            }
+            let style = font(line.size).color(&INK.mix(strength)).pos(Pos::new(HPos::Center, VPos::Center));
+            area.draw(&Text::new(line.text.to_owned(), at(line.at), style)).map_err(backend)?;
+        }
+        let entries = self.entries();
+        let beside = |line: usize| [30.0 + self.size[0] + 24.0, 64.0 + 24.0 * line as f64];
+        let style = font(15.0).color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
+        let shown = NAMED.min(((self.size[1].max(300.0) - 24.0) / 24.0) as usize);
+        for (line, &(label, documents)) in entries.iter().take(shown).enumerate() {
+            let [x, y] = beside(line);
+            draw_mark(area, [x, y], Some(label), 5.5, scale).map_err(backend)?;
+            let name = self.page.labels.get(label as usize).map_or("", String::as_str);
+            let name = format!("{} ({})", shortened(name, 20), group_digits(documents));
+            area.draw(&Text::new(name, at([x + 14.0, y]), style.clone())).map_err(backend)?;
+        }
+        if entries.len() > shown {
+            let [x, y] = beside(shown);
+            let more = format!("and {} more", group_digits(entries.len() - shown));
+            area.draw(&Text::new(more, at([x + 14.0, y]), style)).map_err(backend)?;
+        }
+        area.present().map_err(backend)
+    }
+
+    /// Labels with their documents, the most frequent first.
+    fn entries(&self) -> Vec<(u32, usize)> {
+        let mut entries: Vec<(u32, usize)> = (0u32..).zip(self.page.labels.iter().map(|_| 0)).collect();
+        for label in self.page.documents.iter().filter_map(|document| document.label) {
+            entries.get_mut(label as usize).into_iter().for_each(|(_, documents)| *documents += 1);
+        }
+        entries.sort_by_key(|&(label, documents)| (std::cmp::Reverse(documents), label));
+        entries
+    }
+
+    /// Squares of cells in the colours of the labels that live there, as strong as there are documents.
+    fn squares(&self) -> Vec<([[f64; 2]; 2], RGBAColor)> {
+        let [rows, columns] = self.page.extents;
+        let step = [rows, columns].map(|extent| extent.div_ceil(SQUARES));
+        let [down, across] = [rows.div_ceil(step[0]), columns.div_ceil(step[1])];
+        let mut sums = vec![[0.0f64; 5]; down * across]; // colour and its weight, documents
+        let labels = (0u32..).take(self.page.labels.len()).map(Some).chain([None]);
+        for label in labels {
+            let own = self.page.documents.iter().filter(|document| document.label == label);
+            if own.clone().next().is_none() {
+                continue;
+            }
+            let colour = label.map_or(UNLABELLED, |label| COLOURS[label as usize % COLOURS.len()]);
+            let colour = [colour.0, colour.1, colour.2].map(f64::from);
+            let mut masses = vec![0.0; down * across];
+            for (cell, mass) in coverage_of(self.page.extents, self.page.window, own).into_iter().enumerate()
+            {
+                masses[cell / columns / step[0] * across + cell % columns / step[1]] += mass;
+            }
+            for (sum, mass) in sums.iter_mut().zip(masses) {
+                let share = mass * mass;
+                (0..3).for_each(|c| sum[c] += share * colour[c]);
+                sum[3] += share;
+                sum[4] += mass;
+            }
+        }
+        let mean = sums.iter().map(|sum| sum[4]).sum::<f64>() / sums.len() as f64;
+        let square = |(n, sum): (usize, &[f64; 5])| {
+            let [row, column] = [n / across * step[0], n % across * step[1]];
+            let end = [(row + step[0]).min(rows), (column + step[1]).min(columns)];
+            let [r, g, b] = [0, 1, 2].map(|c| (sum[c] / sum[3]).round() as u8); // a mean of bytes
+            let strength = 0.52 * sum[4] / (sum[4] + 0.8 * mean);
+            let corners = [[row, column], end].map(|corner| self.onto(corner.map(|x| x as f64)));
+            (sum[3] > 0.0).then(|| (corners, RGBColor(r, g, b).mix(strength)))
+        };
+        sums.iter().enumerate().filter_map(square).collect()
+    }
+
+    /// Documents with their places: their own, or in the middle of their likeliest window, where several form a sunflower.
+    fn places(&self) -> impl Iterator<Item = (&'a Document, [f64; 2])> {
+        let ([rows, columns], window) = (self.page.extents, self.page.window);
+        let mut of_cell = vec![0u32; rows * columns];
+        self.page.documents.iter().filter_map(move |document| {
+            if let Some(place) = document.place {
+                return Some((document, self.onto(place.map(f64::from))));
+            }
+            let best = document.posterior.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a })?;
+            let cell = best.0 as usize;
+            let n = of_cell[cell];
+            of_cell[cell] += 1;
+            let (angle, radius) = (f64::from(n) * 2.399_963, (0.06 * f64::from(n).sqrt()).min(0.46));
+            let row = (cell / columns) as f64 + window[0] as f64 / 2.0 + radius * libm::sin(angle);
+            let column = (cell % columns) as f64 + window[1] as f64 / 2.0 + radius * libm::cos(angle);
+            let around = |x: f64, extent: usize| x - (x / extent as f64).floor() * extent as f64;
+            Some((document, self.onto([around(row, rows), around(column, columns)])))
+        })
+    }
+
+    /// Names of the largest regions and then words, the heaviest first, each where it fits; with how strong it is drawn. Words come
+    /// first in the list, so that names lie over what is near.
+    fn lines(&self) -> Vec<(Line<'a>, f64)> {
+        let mut taken: Vec<(Line<'a>, f64)> = Vec::new();
+        // What would be cut by an edge moves inside.
+        let mut put = |mut line: Line<'a>, strength: f64| {
+            for (axis, start) in [30.0, 50.0].into_iter().enumerate() {
+                let (least, most) = (start + line.half[axis], start + self.size[axis] - line.half[axis]);
+                if least > most {
+                    return;
+                }
+                line.at[axis] = line.at[axis].clamp(least, most);
+            }
+            let apart = |(other, _): &(Line<'_>, f64)| {
+                (0..2)
+                    .any(|axis| (line.at[axis] - other.at[axis]).abs() >= line.half[axis] + other.half[axis])
+            };
+            if taken.iter().all(apart) {
+                taken.push((line, strength));
+            }
+        };
+        let middle = |cell: u32| {
+            let columns = self.page.extents[1];
+            self.onto([(cell as usize / columns) as f64 + 0.5, (cell as usize % columns) as f64 + 0.5])
+        };
+        for region in self.page.regions.first().iter().flat_map(|level| &level.regions) {
+            let [x, y] = middle(region.cell);
+            for (text, below) in region.words.iter().zip([0.0, 27.0]) {
+                put(line(text, [x, y + below], 22.0), 1.0);
+            }
+        }
+        let mut words: Vec<_> = self.page.words.iter().collect();
+        words.sort_by(|a, b| {
+            b.weight.total_cmp(&a.weight).then(a.cell.cmp(&b.cell)).then(a.text.cmp(&b.text))
+        });
+        let heaviest = words.first().map_or(1.0, |word| f64::from(word.weight).max(f64::MIN_POSITIVE));
+        let mut seen = std::collections::BTreeSet::new();
+        for word in words.into_iter().take(WORDS) {
+            if seen.insert(&word.text) {
+                // Documents are often in the middle of cells.
+                let [x, y] = middle(word.cell);
+                let at = [x, y - 0.24 * self.size[1] / self.page.extents[0] as f64];
+                put(line(&word.text, at, 10.0 + 14.0 * f64::from(word.weight) / heaviest), 0.7);
+            }
+        }
+        taken.reverse();
+        taken
+    }
+}
+
+/// A text with about the room it takes, which must not depend on what draws it.
+fn line(text: &str, at: [f64; 2], size: f64) -> Line<'_> {
+    let wide: f64 = text.chars().map(|c| if c.is_ascii() { 0.55 } else { 0.8 }).sum();
+    Line { text, at, size, half: [0.5 * size * wide + 3.0, 0.55 * size + 1.0] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Region, RegionLevel, Space, Word};
+
+    fn page(extents: [usize; 2]) -> Page {
+        let cells = extents[0] * extents[1];
+        let words = ["moon & sun", "<b>tide</b>", "stone"].iter().zip([0, cells / 2, cells - 1]);
+        Page {
+            title: "a & b".into(),
+            extents,
+            window: extents.map(|extent| extent.min(2)),
+            words: words
+                .map(|(text, cell)| Word { text: (*text).into(), cell: cell as u32, weight: 1.0 })
+                .collect(),
+            documents: (0..50)
+                .map(|n| Document {
+                    posterior: vec![((n * 7 % cells) as u32, 1.0)],
+                    label: (n % 3 < 2).then_some(n as u32 % 3),
+                    ..Document::default()
+                })
+                .collect(),
+            labels: vec!["one".into(), "two".into()],
+            regions: vec![RegionLevel {
+                regions: vec![Region {
+                    words: vec!["night".into(), "sky".into()],
+                    cell: (cells / 3) as u32,
+                    parent: None,
+                }],
+                of_cell: vec![0; cells],
+            }],
+            ..Page::default()
+        }
+    }
+
+    #[test]
+    fn both_forms_show_labels_words_and_names() {
+        let page = page([20, 24]);
+        let sheet = Sheet::new(&page).unwrap();
+        let svg = sheet.svg().unwrap();
+        for text in ["a &amp; b", "one (17)", "two (17)", "night", "sky", "&lt;b&gt;tide&lt;/b&gt;"] {
+            assert!(svg.contains(text), "{text}");
+        }
+        assert_eq!(svg.matches("<circle").count(), 2 * (17 + 16 + 1)); // of one label, without one, and in the legend
+        assert!(svg == Sheet::new(&page).unwrap().svg().unwrap());
+        let png = sheet.png().unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut pixels).unwrap();
+        let blue = pixels.chunks_exact(3).filter(|pixel| pixel[2] > pixel[0].saturating_add(30)).count();
+        assert!(blue > 2000, "{blue}"); // the land of the first label
+    }
+
+    #[test]
+    fn every_page_has_a_picture() {
+        for extents in [[1, 1], [1, 300], [300, 1], [3, 400], [400, 400]] {
+            let page = page(extents);
+            assert!(Sheet::new(&page).unwrap().svg().unwrap().starts_with("<svg"), "{extents:?}");
+        }
+        let nothing = Page { extents: [4, 4], window: [2, 2], ..Page::default() };
+        Sheet::new(&nothing).unwrap().png().unwrap();
+        let mut points = page([5, 5]);
+        (points.space, points.window) = (Space::Plane, [1, 1]);
+        points.documents.iter_mut().for_each(|document| document.place = Some([5.0, 0.0]));
+        Sheet::new(&points).unwrap().svg().unwrap();
+        let wrong = Page::default();
+        assert!(matches!(Sheet::new(&wrong), Err(PictureError::Page(_))));
+    }
+}
