@@ -4,7 +4,7 @@ use std::{fmt::Write, hint::black_box};
 
 use countgrid_benches::Corpus;
 use countgrid_counts::Bags;
-use countgrid_text::{TextOptions, Tokenizer, bags};
+use countgrid_text::{Language, TextOptions, Tokenizer, bags};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const DOCUMENTS: usize = 1_000;
@@ -43,7 +43,7 @@ fn text(criterion: &mut Criterion) {
         let tokenizer = Tokenizer::new(&options).expect("the options are valid");
         group.bench_function(format!("tokens/{name}"), |bencher| {
             let words =
-                |text| tokenizer.tokens(text).map(|token| tokenizer.stem(&token).len()).sum::<usize>();
+                |text| tokenizer.tokens(text).map(|token| tokenizer.stem(Language::ENGLISH, &token).len()).sum::<usize>();
             bencher.iter(|| black_box(texts()).map(words).sum::<usize>());
         });
         group.bench_function(format!("bags/{name}"), |bencher| {

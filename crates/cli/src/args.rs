@@ -9,6 +9,7 @@ use clap::{
 use countgrid_corpus::{BlockLimits, KeepColumns, Scale, WordOptions};
 use countgrid_estimators::{GridOptions, HarmoniumOptions};
 use countgrid_gtm::{EmissionModel, Inflation};
+use countgrid_text::Languages;
 
 use crate::{failure::Failure, sides::Sides};
 
@@ -137,6 +138,20 @@ pub(crate) enum Command {
     /// standard errors of a model by itself are over documents or topics. Writes comparison.json, comparison.csv,
     /// comparison.svg and comparison.png.
     Compare(CompareArgs),
+    /// Completions of commands and options for a shell, on standard output
+    ///
+    /// For bash: countgrid completions bash > ~/.local/share/bash-completion/completions/countgrid
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// The manual as a page for man, on standard output
+    ///
+    /// To read it: countgrid man map | man -l -
+    Man {
+        /// The command whose page it is to be [default: that of the program]
+        command: Option<String>,
+    },
     /// Start a fit in parts, whose iterations are computed by as many processes or machines as there are
     ///
     /// Reads documents and selects words as `fit` does, and writes the first state of the training and the documents, in files that
@@ -410,6 +425,10 @@ pub(crate) struct ReadArgs {
     /// Column of the label [default: found by its name, such as label, class, category]
     #[arg(long, value_name = "NAME")]
     pub(crate) label_column: Option<String>,
+    /// Folder on the path of each file that is its label, from 1 for the outermost; 0 for no labels [default: the outermost in which files
+    /// differ]
+    #[arg(long, value_name = "N", conflicts_with = "label_column", value_parser = at_most(SIZE))]
+    pub(crate) label_depth: Option<usize>,
     /// Column of the id [default: found by its name, such as id, key, url]
     #[arg(long, value_name = "NAME")]
     pub(crate) id_column: Option<String>,
@@ -447,14 +466,21 @@ pub(crate) struct WordArgs {
     /// The largest vocabulary: of more words those are kept that distinguish most pairs of documents
     #[arg(long, value_name = "N", default_value_t = WordOptions::default().max_words, value_parser = at_most(COUNT))]
     pub(crate) max_words: usize,
-    /// Words to leave out: english, none, or a file with one word per line
-    #[arg(long, value_name = "WHICH", default_value = "english")]
+    /// Languages of texts, by code or English name: one, or several with commas between them, of which the first is that of
+    /// texts too short to tell; auto finds that of each text
+    #[arg(long, value_name = "CODES", default_value = "auto", value_parser = crate::collection::languages)]
+    pub(crate) language: Languages,
+    /// Words to leave out: auto, those of each text's language; english; none; or a file with one word per line
+    #[arg(long, value_name = "WHICH", default_value = "auto")]
     pub(crate) stop_words: String,
-    /// Count words of one English stem as one
+    /// Count mail headers, quoted lines, addresses of pages and mail, hosts, hashes and encoded data like words
+    #[arg(long)]
+    pub(crate) keep_noise: bool,
+    /// Count words of one stem as one, by each text's language
     #[arg(long)]
     pub(crate) stem: bool,
     /// Texts are sequences of letters, and their words all n-grams of this many letters
-    #[arg(long, value_name = "LETTERS", conflicts_with_all = ["stem", "stop_words"], value_parser = at_most(SIZE))]
+    #[arg(long, value_name = "LETTERS", conflicts_with_all = ["stem", "stop_words", "language", "keep_noise"], value_parser = at_most(SIZE))]
     pub(crate) ngrams: Option<usize>,
 }
 

@@ -12,7 +12,7 @@ use countgrid_corpus::{
 use countgrid_estimators::Stored;
 use countgrid_io::{Columns, Limits, read_text_file};
 use countgrid_map::group_digits;
-use countgrid_text::StopWords;
+use countgrid_text::{Language, Languages, StopWords};
 use serde_json::{Value, json};
 
 use crate::{
@@ -36,6 +36,7 @@ impl<'a> Input<'a> {
         let options = CorpusOptions {
             columns: columns(read),
             vocabulary: read.vocabulary.clone(),
+            label_depth: read.label_depth,
             strict: read.strict,
             ignore: outputs.iter().map(|path| path.to_path_buf()).collect(),
             ..CorpusOptions::default()
@@ -86,7 +87,7 @@ pub(crate) fn block_limits(stream: bool, entries: usize) -> BlockLimits {
 }
 
 /// Values of `--stop-words` that are no files.
-const STOP_WORD_LISTS: [&str; 2] = ["english", "none"];
+const STOP_WORD_LISTS: [&str; 3] = ["auto", "english", "none"];
 
 /// Words of a file, which is read once however often its words are asked for: a pipe has them only the first time.
 fn stop_word_file(file: &str) -> Result<Vec<String>, Failure> {
@@ -98,7 +99,7 @@ fn stop_word_file(file: &str) -> Result<Vec<String>, Failure> {
     let text = read_text_file(Path::new(file), &Limits::default()).map_err(|error| {
         Failure::new(
             format_args!("{file}: stop words cannot be read: {}", error.problem()),
-            "--stop-words takes `english`, `none` or a UTF-8 file with one word per line",
+            "--stop-words takes `auto`, `english`, `none` or a UTF-8 file with one word per line",
         )
     })?;
     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
@@ -109,18 +110,35 @@ fn stop_word_file(file: &str) -> Result<Vec<String>, Failure> {
 /// The options of words that were asked for.
 pub(crate) fn word_options(args: &WordArgs) -> Result<WordOptions, Failure> {
     let stop_words = match args.stop_words.as_str() {
+        "auto" => StopWords::Auto,
         "english" => StopWords::English,
         "none" => StopWords::None,
         file => StopWords::List(stop_word_file(file)?),
     };
     Ok(WordOptions {
+        languages: args.language.clone(),
         stop_words,
         stem: args.stem,
+        keep_noise: args.keep_noise,
         ngrams: args.ngrams,
         min_count: args.min_count,
         max_share: args.max_share,
         max_words: args.max_words,
     })
+}
+
+/// The languages of `--language`: `auto`, or codes or names with commas between them.
+pub(crate) fn languages(names: &str) -> Result<Languages, String> {
+    if names == "auto" {
+        return Ok(Languages::Auto);
+    }
+    let known = |name: &str| {
+        name.parse::<Language>().map_err(|_| {
+            let codes = Language::all().map(Language::code).collect::<Vec<_>>().join(", ");
+            format!("`{name}` is no language that is known: take `auto`, or of {codes}")
+        })
+    };
+    Ok(Languages::Known(names.split(',').map(known).collect::<Result<_, _>>()?))
 }
 
 /// The counts that were scaled, if they were.
@@ -168,6 +186,18 @@ pub(crate) fn report_corpus<T: Stored>(corpus: &Corpus<T>, report: &Report) {
                 first.why
             ));
         }
+    }
+    if !corpus.languages.is_empty() && corpus.text.ngrams.is_none() {
+        let of_each = corpus
+            .languages
+            .iter()
+            .map(|(language, documents)| format!("{} {language}", group_digits(*documents)));
+        let documents: serde_json::Map<String, Value> = corpus
+            .languages
+            .iter()
+            .map(|&(language, documents)| (language.code().to_owned(), documents.into()))
+            .collect();
+        report.event("languages", of_each.collect::<Vec<_>>().join(", "), json!({ "documents": documents }));
     }
     if let Some(words) = &corpus.words {
         report.event(

@@ -9,6 +9,7 @@ pub(crate) mod firmware;
 pub(crate) mod fit;
 mod harmonium;
 pub(crate) mod info;
+pub(crate) mod manual;
 pub(crate) mod map;
 pub(crate) mod sweep;
 mod topographic;

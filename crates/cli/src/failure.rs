@@ -114,6 +114,12 @@ impl From<CorpusError> for Failure {
             CorpusError::Blocks(error) => return Self::Message(error.to_string()),
             CorpusError::Text(TextError::TooMany { .. }) => "split the document",
             CorpusError::Text(TextError::Ngrams) => "--ngrams takes a number of letters, such as 3",
+            CorpusError::Text(TextError::Segmenter) => {
+                "build countgrid with the feature `segmenter` of countgrid-corpus"
+            }
+            CorpusError::LabelDepth { .. } => {
+                "leave --label-depth out, or name the column of labels (--label-column)"
+            }
             CorpusError::Text(_) => "--max-share takes a share above 0 and at most 1",
             CorpusError::NegativeNumber { .. } => {
                 "mend the field, or say what the numbers mean: --scale floor=X, log=X or shift"

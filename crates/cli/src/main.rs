@@ -61,6 +61,8 @@ fn main() -> ExitCode {
         Command::Sweep(args) => command::sweep::run(&args, interrupt),
         Command::Evaluate(args) => command::evaluate::run(&args, interrupt),
         Command::Compare(args) => command::compare::run(&args, interrupt),
+        Command::Completions { shell } => command::manual::completions(shell),
+        Command::Man { command } => command::manual::man(command.as_deref()),
         Command::Start(args) => command::distributed::start(&args, interrupt),
         Command::Partial(args) => command::distributed::partial(&args, interrupt),
         Command::Merge(args) => command::distributed::merge(&args, interrupt),

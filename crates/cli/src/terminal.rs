@@ -37,7 +37,8 @@ pub(crate) fn print_json(object: &Value) -> Result<(), Failure> {
     write(&format!("{object}\n"))
 }
 
-fn write(text: &str) -> Result<(), Failure> {
+/// Writes what the program has by itself to standard output, tabs and all.
+pub(crate) fn write(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::output)
 }

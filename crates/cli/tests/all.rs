@@ -21,6 +21,7 @@ mod main_job;
 mod malformed;
 mod measures;
 mod models;
+mod options;
 mod overwriting;
 mod own_model;
 mod pile;

@@ -3,7 +3,7 @@ use std::{path::Path, sync::Arc};
 use countgrid_counts::{Bags, CsrBuf};
 use countgrid_io::{Document, Item, truncate_text};
 use countgrid_math::Real;
-use countgrid_text::{TextOptions, Tokenizer};
+use countgrid_text::{Language, TextOptions, Tokenizer};
 
 use crate::{
     Blocks, Column, CorpusError, CorpusOptions, DocumentInfo, LabelColumn, Sample, Scaling, Storable,
@@ -47,8 +47,10 @@ pub struct Corpus<T> {
     pub tokens: f64,
     /// How numbers became counts.
     pub scaling: Scaling,
-    /// How texts became words.
+    /// How texts became words, with the languages that were found.
     pub text: TextOptions,
+    /// How many documents are in which language, the most first, if words were selected from texts.
+    pub languages: Vec<(Language, usize)>,
     /// What it was made from.
     pub kind: CorpusKind,
     /// Documents that have a word of the vocabulary.
@@ -77,6 +79,7 @@ impl<T> Corpus<T> {
             tokens,
             scaling: Scaling::default(),
             text: TextOptions::default(),
+            languages: Vec::new(),
             kind,
             nonempty,
             bags,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use countgrid_counts::BagsError;
-use countgrid_io::{BlockError, ReadError};
+use countgrid_io::{BlockError, Format, ReadError};
 use countgrid_text::TextError;
 
 /// Columns that a message names.
@@ -66,6 +66,13 @@ pub enum CorpusError {
         /// Number of words.
         words: usize,
     },
+    /// Labels were asked for by the level of a folder, of what is no folder.
+    LabelDepth {
+        /// The file.
+        path: PathBuf,
+        /// What it holds.
+        format: Format,
+    },
     /// Nothing to take as a sample of doc comments: no crate that Cargo has unpacked, or none with comments long enough.
     NoDocComments {
         /// Where Cargo unpacks crates.
@@ -111,6 +118,9 @@ impl fmt::Display for CorpusError {
             }
             Self::Vocabulary { features, words } => {
                 write!(f, "{words} words for {features} features, as many are needed")
+            }
+            Self::LabelDepth { path, format } => {
+                write!(f, "{}: has no folders to take labels from, being {format}", path.display())
             }
             Self::NoDocComments { folder, crates: 0 } => {
                 write!(f, "{}: no crates that Cargo has unpacked", folder.display())

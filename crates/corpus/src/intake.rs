@@ -15,7 +15,8 @@ pub(crate) struct Intake {
     pub(crate) documents: Vec<DocumentInfo>,
     pub(crate) ids: Vec<String>,                // of the bags of a table
     pub(crate) place: Option<(Arc<Path>, u64)>, // of the last of them, file and line
-    kept: usize,                                // bytes of texts
+    label_depth: Option<usize>,
+    kept: usize, // bytes of texts
     labels: LabelsBuilder,
     columns: Option<ColumnsBuilder>, // none once they are taken
 }
@@ -26,6 +27,7 @@ impl Intake {
             documents: Vec::new(),
             ids: Vec::new(),
             place: None,
+            label_depth: options.label_depth,
             kept: 0,
             labels: LabelsBuilder::default(),
             columns: Some(ColumnsBuilder::new(&options.keep_columns)),
@@ -36,7 +38,11 @@ impl Intake {
     pub(crate) fn take<'a>(&mut self, item: Item<'a>) -> Result<Option<Item<'a>>, CorpusError> {
         match item {
             Item::Document(mut document) => {
-                self.labels.push(document.label.take());
+                let label = document.label.take();
+                self.labels.push(match self.label_depth {
+                    Some(depth) => folder_at(&document.id, depth).map(str::to_owned),
+                    None => label,
+                });
                 return Ok(Some(Item::Document(document)));
             }
             Item::About { id, label, file, line } => {
@@ -44,6 +50,7 @@ impl Intake {
                 self.labels.push(label);
                 self.ids.push(id);
             }
+            Item::Labels(_) if self.label_depth.is_some() => {}
             Item::Labels(labels) => {
                 self.labels = LabelsBuilder::default();
                 labels.into_iter().for_each(|label| self.labels.push(label));
@@ -88,6 +95,12 @@ impl Intake {
     ) -> Result<(Vec<Column>, Vec<String>), CorpusError> {
         self.columns.take().map_or_else(|| Ok(Default::default()), |columns| columns.finish(documents, drawn))
     }
+}
+
+/// The folder at a level, from 1 for the outermost, of the path of a file inside a folder.
+fn folder_at(path: &str, depth: usize) -> Option<&str> {
+    let (folders, _) = path.rsplit_once('/')?;
+    folders.split('/').nth(depth.checked_sub(1)?)
 }
 
 /// A bag of numbers as a bag of counts; `bag` is its number, from 0.

@@ -41,6 +41,7 @@
 //! them. Without it, as in a browser, blocks stay in memory.
 //! `cargo-docs`: `cargo_docs` and `Corpus::read_cargo_docs`, a sample of documents that needs no path: the doc comments of the
 //! crates that Cargo has unpacked on the machine.
+//! `segmenter`: words of Chinese, Japanese, Thai, Khmer, Lao and Burmese, by dictionaries.
 //! `serde`: options of words and counts are read and written.
 #![doc(html_root_url = "https://docs.rs/countgrid-corpus/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use countgrid_io::Columns;
-use countgrid_text::{StopWords, TextOptions};
+use countgrid_text::{Languages, StopWords, TextOptions};
 
 use crate::{BlockLimits, KeepColumns, Sample, Scaling};
 
@@ -20,10 +20,14 @@ use crate::{BlockLimits, KeepColumns, Sample, Scaling};
     serde(default, deny_unknown_fields)
 )]
 pub struct WordOptions {
-    /// Words of texts that are left out. Default: English ones.
+    /// The languages of the texts. Default: that of each is detected.
+    pub languages: Languages,
+    /// Words of texts that are left out. Default: the stop words of each text's language.
     pub stop_words: StopWords,
-    /// Whether all words of one English stem are one word. Default: no.
+    /// Whether all words of one stem are one word, by each text's language. Default: no.
     pub stem: bool,
+    /// Whether headers of mail, quoted lines, addresses and codes count like words ([`TextOptions::keep_noise`]). Default: no.
+    pub keep_noise: bool,
     /// Texts are sequences, and words are runs of so many letters. Default: no.
     pub ngrams: Option<usize>,
     /// In how many documents at least a word must be. Default: 1 in texts with `ngrams` and in counts, else 1 to 5, the
@@ -38,8 +42,10 @@ pub struct WordOptions {
 impl Default for WordOptions {
     fn default() -> Self {
         Self {
-            stop_words: StopWords::English,
+            languages: Languages::Auto,
+            stop_words: StopWords::Auto,
             stem: false,
+            keep_noise: false,
             ngrams: None,
             min_count: None,
             max_share: None,
@@ -70,14 +76,26 @@ impl WordOptions {
             None => (None, standard.max_share),
         };
         TextOptions {
+            languages: self.languages.clone(),
             stop_words: self.stop_words.clone(),
             stem: self.stem,
+            keep_noise: self.keep_noise,
             ngrams: self.ngrams,
             min_count: self.min_count.or(min_count),
             max_share: self.max_share.unwrap_or(max_share),
             max_words: self.max_words,
             ..standard
         }
+    }
+
+    /// What these options mean for a text that a model of counts may meet: English, as nothing was detected.
+    pub(crate) fn without_text(&self) -> TextOptions {
+        let (languages, stop_words) = match (&self.languages, &self.stop_words) {
+            (Languages::Auto, StopWords::Auto) => (Languages::english(), StopWords::English),
+            (Languages::Auto, own) => (Languages::english(), own.clone()),
+            (own, stop_words) => (own.clone(), stop_words.clone()),
+        };
+        TextOptions { languages, stop_words, segment: false, keep_noise: true, ..self.for_text() }
     }
 
     /// What these options mean for counts, which keep the vocabulary they come with unless a limit is given.
@@ -115,6 +133,9 @@ pub struct CorpusOptions {
     pub columns: Columns,
     /// The vocabulary of a docword file, where it does not lie beside it.
     pub vocabulary: Option<PathBuf>,
+    /// Which folder on the path of each file of a folder is its label, from 1 for the outermost; 0 for no labels. A file that is
+    /// not in so many has none. Default: `None`, the outermost level in which files differ.
+    pub label_depth: Option<usize>,
     /// What a word is, and which words are features. Not used where documents are counted against a vocabulary.
     pub words: WordOptions,
     /// How numbers become counts.
@@ -144,6 +165,7 @@ impl Default for CorpusOptions {
         Self {
             columns: Columns::default(),
             vocabulary: None,
+            label_depth: None,
             words: WordOptions::default(),
             scaling: Scaling::default(),
             sample: None,

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use countgrid_counts::{Sequences, SequencesBuf};
 use countgrid_io::{
-    Alphabet, Item, Limits, ReadOptions, SequenceOptions, SequenceSet, Summary, read_sequences, visit,
+    Alphabet, Format, Item, Limits, ReadOptions, SequenceOptions, SequenceSet, Summary, read_sequences, visit,
 };
 use countgrid_math::Real;
 use countgrid_text::{TextOptions, Tokenizer, Vocabulary};
@@ -116,6 +116,9 @@ fn visit_path(
         ..ReadOptions::default()
     };
     let summary = visit(path, &read, each)?;
+    if options.label_depth.is_some() && summary.format != Format::Folder {
+        return Err(CorpusError::LabelDepth { path: summary.path, format: summary.format });
+    }
     let is_input = |input: &Path| {
         options.ignore.iter().any(|path| fs::canonicalize(path).is_ok_and(|path| path == input))
     };

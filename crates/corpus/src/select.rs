@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use countgrid_counts::Bags;
 use countgrid_io::Item;
 use countgrid_math::Real;
-use countgrid_text::{Counter, Selected, Selection};
+use countgrid_text::{Counter, Selection};
 
 use crate::{
     Blocks, BlocksBuilder, Corpus, CorpusError, CorpusKind, CorpusOptions, DocumentInfo, LabelColumn,
@@ -54,8 +54,7 @@ impl<'o> Selector<'o> {
                 let bag = self.words.read(&document.text)?;
                 self.forms.push(bag.iter().map(|&(form, count)| (form as usize, count)))?;
                 if self.options.keep_documents {
-                    let tokens = bag.iter().map(|&(_, count)| f64::from(count)).sum();
-                    self.intake.describe(document, tokens, self.options);
+                    self.intake.describe(document, 0.0, self.options); // counted once the languages are known
                 }
             }
             Some(Item::Vocabulary(vocabulary)) => {
@@ -77,7 +76,7 @@ impl<'o> Selector<'o> {
     }
 
     pub(crate) fn finish<T: Real + Storable>(self) -> Result<Corpus<T>, CorpusError> {
-        let Self { options, mut intake, mut words, forms, table } = self;
+        let Self { options, mut intake, words, forms, table } = self;
         let labels = intake.labels(forms.len() + table.as_ref().map_or(0, |table| table.counts.len()));
         let drawn = options.sample.map(|sample| sample.draw(&labels));
         let drawn = drawn.as_deref();
@@ -89,29 +88,38 @@ impl<'o> Selector<'o> {
                 labels.retain(drawn)
             }
         };
-        let text = options.words.for_text();
         let mut corpus = match table {
             Some(table) => table.finish(options, intake, drawn)?,
             None => {
                 let forms = forms.finish()?;
-                if let Some(drawn) = drawn {
-                    words.clear();
-                    for_each_drawn(&forms, drawn, |bag| words.add(bag.map(|(form, n)| (form as u32, n))))?;
-                }
-                let Selected { vocabulary, feature_of, summary } = words.select();
-                let mut rows = Rows::new(vocabulary, options.scaling.tokens, options.blocks)?;
+                let mut words = words.finish()?;
+                let mut documents = intake.documents.iter_mut();
+                for_each_drawn(&forms, drawn, |document, bag| {
+                    let tokens = words.add(document, bag);
+                    if let Some(info) = documents.next() {
+                        info.tokens = tokens as f64;
+                    }
+                })?;
+                let selected = words.select();
+                let mut rows =
+                    Rows::new(selected.vocabulary.clone(), options.scaling.tokens, options.blocks)?;
+                let mut row = Vec::new();
                 forms.consume(|first, block| {
                     for bag in (0..block.len()).filter(|bag| is_drawn(drawn, first + bag)) {
-                        rows.push(block.entries(bag), |form| *feature_of.get(form)?)?;
+                        row.clear();
+                        row.extend(block.entries(bag).map(|(form, count)| (form as u32, count)));
+                        let bag = selected.bag(first + bag, &row).map(|(word, count)| (word as usize, count));
+                        rows.push(bag, |word| u32::try_from(word).ok())?;
                     }
                     Ok::<_, CorpusError>(())
                 })?;
-                let rows = rows.finish()?;
-                Corpus { words: Some(summary), ..Corpus::new(rows, intake.documents, CorpusKind::Text) }
+                let corpus = Corpus::new(rows.finish()?, intake.documents, CorpusKind::Text);
+                let (text, words, languages) = (selected.options, Some(selected.summary), selected.languages);
+                Corpus { words, languages, text, ..corpus }
             }
         };
         (corpus.labels, corpus.columns, corpus.left_out_columns) = (labels, columns, left_out_columns);
-        (corpus.text, corpus.scaling, corpus.sample) = (text, options.scaling, options.sample);
+        (corpus.scaling, corpus.sample) = (options.scaling, options.sample);
         Ok(corpus)
     }
 }
@@ -155,9 +163,12 @@ impl Table {
         let mut documents = counts.len();
         if let Some(drawn) = drawn {
             (documents, spread) = (0, vec![0; spread.len()]);
-            for_each_drawn(&counts, drawn, |bag| {
-                documents += 1;
-                bag.for_each(|(word, _)| spread[word] += 1);
+            counts.for_each_block(true, |first, block| {
+                for bag in (0..block.len()).filter(|bag| is_drawn(Some(drawn), first + bag)) {
+                    documents += 1;
+                    block.entries(bag).for_each(|(word, _)| spread[word] += 1);
+                }
+                Ok::<_, CorpusError>(())
             })?;
         }
         let selection = Selection::new(&spread, documents, &options.words.for_counts());
@@ -183,7 +194,8 @@ impl Table {
             Ok::<_, CorpusError>(())
         })?;
         drop(ids);
-        Ok(Corpus::new(rows.finish()?, intake.documents, CorpusKind::Counts))
+        let corpus = Corpus::new(rows.finish()?, intake.documents, CorpusKind::Counts);
+        Ok(Corpus { text: options.words.without_text(), ..corpus })
     }
 }
 
@@ -191,15 +203,19 @@ fn is_drawn(drawn: Option<&[bool]>, document: usize) -> bool {
     drawn.is_none_or(|drawn| drawn.get(document) == Some(&true))
 }
 
-/// Calls `visit` with the bags of the documents that were drawn.
-fn for_each_drawn<C: Storable>(
-    bags: &Blocks<C>,
-    drawn: &[bool],
-    mut visit: impl FnMut(countgrid_counts::SparseEntries<'_, C>),
+/// Calls `visit` with the numbers and the bags of the documents that were drawn.
+fn for_each_drawn(
+    bags: &Blocks<u32>,
+    drawn: Option<&[bool]>,
+    mut visit: impl FnMut(usize, &[(u32, u32)]),
 ) -> Result<(), CorpusError> {
+    let mut row = Vec::new();
     bags.for_each_block(true, |first, block| {
-        let own = (0..block.len()).filter(|bag| is_drawn(Some(drawn), first + bag));
-        own.for_each(|bag| visit(block.entries(bag)));
+        for bag in (0..block.len()).filter(|bag| is_drawn(drawn, first + bag)) {
+            row.clear();
+            row.extend(block.entries(bag).map(|(form, count)| (form as u32, count)));
+            visit(first + bag, &row);
+        }
         Ok(())
     })
 }

@@ -301,3 +301,58 @@ fn sequences_are_counted_by_symbol() {
     assert_eq!((set.corpus.labels.name(1), set.corpus.kind), (Some("-"), CorpusKind::Sequences));
     assert_eq!(set.sequences.as_view().positions(), 8);
 }
+
+#[test]
+fn labels_are_folders_of_any_level() {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in
+        [("x/a/1.txt", "red ants"), ("x/b/2.txt", "blue ants"), ("y/a/3.txt", "red sky"), ("4.txt", "sky")]
+    {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let labels = |label_depth| {
+        let corpus =
+            corpus(folder.path(), &CorpusOptions { label_depth, ..CorpusOptions::default() }).unwrap();
+        let label = |n| corpus.labels.name(n).unwrap_or_default().to_owned();
+        let mut labels: Vec<_> = corpus
+            .documents
+            .iter()
+            .enumerate()
+            .map(|(n, document)| (document.id.clone(), label(n)))
+            .collect();
+        labels.sort();
+        labels.into_iter().map(|(_, label)| label).collect::<Vec<_>>()
+    };
+    assert_eq!(labels(None), ["", "x", "x", "y"]);
+    assert_eq!(labels(Some(1)), ["", "x", "x", "y"]);
+    assert_eq!(labels(Some(2)), ["", "a", "b", "a"]);
+    assert_eq!(labels(Some(3)), [""; 4]);
+    assert_eq!(labels(Some(0)), [""; 4]);
+    let (_folder, path) = file("a.csv", "label,text\nx,red ants\ny,blue ants\n");
+    let refused = corpus(&path, &CorpusOptions { label_depth: Some(1), ..CorpusOptions::default() });
+    assert!(matches!(refused, Err(CorpusError::LabelDepth { .. })), "{refused:?}");
+}
+
+#[test]
+fn documents_are_counted_in_their_own_language() {
+    let texts = [
+        "Die Ameisen folgen der Spur, die andere Ameisen vor ihnen zum Futter gelegt haben.",
+        "The ants follow the trail that other ants have left before them on their way to the food.",
+        "der Futter",
+        "Die Spur der Ameisen ist auf dem Weg nicht mehr zu sehen, weil es in der Nacht geregnet hat.",
+    ];
+    let options = CorpusOptions {
+        words: WordOptions { max_share: Some(1.0), ..WordOptions::default() },
+        ..CorpusOptions::default()
+    };
+    let read = Corpus::<f32>::from_texts(&texts, &options).unwrap();
+    let codes: Vec<_> = read.languages.iter().map(|&(language, count)| (language.code(), count)).collect();
+    assert_eq!(codes, [("de", 3), ("en", 1)]);
+    assert!(!read.vocabulary.iter().any(|word| ["der", "die", "the", "on"].contains(&word.as_str())));
+    assert_eq!(read.documents[2].tokens, 1.0);
+    let again = Corpus::<f32>::count_texts(&texts, &read.vocabulary, &read.text, &options).unwrap();
+    assert_eq!(rows(&again), rows(&read));
+    assert_eq!(again.documents, read.documents);
+}

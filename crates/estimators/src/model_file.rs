@@ -5,7 +5,7 @@ use std::{collections::HashMap, fmt};
 use countgrid_corpus::{Corpus, Scaling, Storable, WordOptions};
 use countgrid_io::{ModelFile, NamedTable, TableData};
 use countgrid_math::Real;
-use countgrid_text::{StopWords, TextOptions};
+use countgrid_text::{Language, Languages, StopWords, TextOptions};
 use serde_json::{Value, json};
 
 use crate::boxed::Trainings;
@@ -148,7 +148,14 @@ impl ModelInfo {
     /// in the vocabulary counts, stop words and single letters too.
     #[must_use]
     pub fn for_vocabulary(vocabulary: Vec<String>) -> Self {
-        let text = TextOptions { stop_words: StopWords::None, min_letters: 1, ..TextOptions::default() };
+        let text = TextOptions {
+            languages: Languages::english(),
+            stop_words: StopWords::None,
+            segment: false,
+            keep_noise: true,
+            min_letters: 1,
+            ..TextOptions::default()
+        };
         Self { title: "untitled".to_owned(), vocabulary, text, ..Self::default() }
     }
 
@@ -370,14 +377,30 @@ pub(crate) fn check_range<T: Real>(
 
 fn text_to_json(options: &TextOptions) -> Value {
     let stop_words = match &options.stop_words {
+        StopWords::Auto => json!("auto"),
         StopWords::English => json!("english"),
         StopWords::List(words) => json!(words),
         _ => json!("none"),
     };
-    json!({
+    let mut text = json!({
         "stop_words": stop_words, "stem": options.stem, "ngrams": options.ngrams,
         "min_letters": options.min_letters, "max_letters": options.max_letters,
-    })
+    });
+    // What is absent is as in files that were written before there were languages.
+    match &options.languages {
+        Languages::Known(languages) if options.languages != Languages::english() => {
+            text["languages"] = languages.iter().map(|language| language.code()).collect();
+        }
+        Languages::Known(_) => {}
+        _ => text["languages"] = json!("auto"),
+    }
+    if options.segment {
+        text["segment"] = json!(true);
+    }
+    if !options.keep_noise {
+        text["keep_noise"] = json!(false);
+    }
+    text
 }
 
 fn numbers_to_json(scaling: &Scaling) -> Value {
@@ -399,19 +422,40 @@ fn numbers_from_json(value: &Value) -> Option<Scaling> {
 }
 
 fn text_from_json(value: &Value) -> Option<TextOptions> {
-    has_only(value, &["stop_words", "stem", "ngrams", "min_letters", "max_letters"])?;
+    has_only(
+        value,
+        &["languages", "stop_words", "stem", "segment", "keep_noise", "ngrams", "min_letters", "max_letters"],
+    )?;
+    let languages = match value.get("languages") {
+        None => Languages::english(),
+        Some(Value::String(word)) if word == "auto" => Languages::Auto,
+        Some(languages) => {
+            let codes = languages.as_array()?.iter();
+            let languages: Vec<Language> =
+                codes.map(|code| code.as_str()?.parse().ok()).collect::<Option<_>>()?;
+            if languages.is_empty() {
+                return None;
+            }
+            Languages::Known(languages)
+        }
+    };
+    let flag = |key, absent| value.get(key).map_or(Some(absent), Value::as_bool);
     let stop_words = match value.get("stop_words")? {
         Value::Array(words) => {
             let words = words.iter().map(|word| word.as_str().map(str::to_owned));
             StopWords::List(words.collect::<Option<_>>()?)
         }
+        Value::String(word) if word == "auto" => StopWords::Auto,
         Value::String(word) if word == "english" => StopWords::English,
         Value::String(word) if word == "none" => StopWords::None,
         _ => return None,
     };
     let letters = |key| usize::try_from(value.get(key)?.as_u64()?).ok();
     Some(TextOptions {
+        languages,
         stop_words,
+        segment: flag("segment", false)?,
+        keep_noise: flag("keep_noise", true)?,
         stem: value.get("stem")?.as_bool()?,
         // Files written before n-grams were supported have no such field.
         ngrams: match value.get("ngrams") {
@@ -434,9 +478,18 @@ mod tests {
 
     #[test]
     fn text_options_come_back() {
-        for stop_words in [StopWords::English, StopWords::None, StopWords::List(vec!["a".into()])] {
+        let german = Languages::Known(vec!["de".parse().unwrap(), Language::ENGLISH]);
+        let all = [
+            (StopWords::Auto, german, false),
+            (StopWords::English, Languages::english(), true),
+            (StopWords::None, Languages::Auto, true),
+            (StopWords::List(vec!["a".into()]), Languages::english(), false),
+        ];
+        for (stop_words, languages, keep_noise) in all {
             let options = TextOptions {
+                languages,
                 stop_words,
+                keep_noise,
                 stem: true,
                 ngrams: Some(3),
                 min_letters: 3,
@@ -445,6 +498,17 @@ mod tests {
             assert_eq!(text_from_json(&text_to_json(&options)), Some(options));
         }
         assert_eq!(text_from_json(&json!({ "stop_words": "french" })), None);
+        let before = json!({ "stop_words": "english", "stem": true, "min_letters": 2, "max_letters": 40 });
+        let before = text_from_json(&before).unwrap();
+        assert_eq!(
+            (before.languages, before.segment, before.keep_noise),
+            (Languages::english(), false, true)
+        );
+        for languages in [json!([]), json!(["xx"]), json!("german"), json!(1)] {
+            let mut text = text_to_json(&TextOptions::default());
+            text["languages"] = languages;
+            assert_eq!(text_from_json(&text), None, "{text}");
+        }
         for scaling in [Scaling::default(), Scaling { scale: Scale::Log(20.0), tokens: Some(1e3) }] {
             assert_eq!(numbers_from_json(&numbers_to_json(&scaling)), Some(scaling));
         }

@@ -92,7 +92,7 @@ impl Draw {
         shuffle(&mut chosen, |n| (rng.next_u64() % n as u64) as usize); // so that ties favour no class
         let options = TextOptions { stem: true, max_share: 0.25, max_words: TERMS, ..TextOptions::default() };
         let words = bags(chosen.iter().map(|&n| texts[n].1.as_str()), &options)?;
-        let tokenizer = Tokenizer::new(&options)?;
+        let tokenizer = Tokenizer::new(&words.options)?;
         let vocabulary = Vocabulary::new(&words.vocabulary, &tokenizer);
         let (mut here, mut there) =
             (CsrBuf::new(words.vocabulary.len())?, CsrBuf::new(words.vocabulary.len())?);

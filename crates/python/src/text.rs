@@ -1,7 +1,7 @@
 //! Texts to counts.
 
 use countgrid_corpus::{Corpus, CorpusOptions, WordOptions};
-use countgrid_text::StopWords;
+use countgrid_text::{Language, Languages, StopWords, TextError};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -19,7 +19,9 @@ enum Stop {
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Words {
+    language: Stop,
     stop_words: Stop,
+    keep_noise: bool,
     stem: bool,
     ngrams: Option<usize>,
     min_count: Option<usize>,
@@ -29,25 +31,40 @@ struct Words {
 
 impl Default for Words {
     fn default() -> Self {
-        let WordOptions { stem, ngrams, min_count, max_share, max_words, .. } = WordOptions::default();
-        Self { stop_words: Stop::Name("english".into()), stem, ngrams, min_count, max_share, max_words }
+        let WordOptions { stem, keep_noise, ngrams, min_count, max_share, max_words, .. } = WordOptions::default();
+        let auto = || Stop::Name("auto".into());
+        Self { language: auto(), stop_words: auto(), keep_noise, stem, ngrams, min_count, max_share, max_words }
     }
 }
 
 pub(crate) fn words_from(options: &str) -> PyResult<WordOptions> {
-    let Words { stop_words, stem, ngrams, min_count, max_share, max_words } =
+    let Words { language, stop_words, keep_noise, stem, ngrams, min_count, max_share, max_words } =
         serde_json::from_str(options).map_err(errors::value)?;
     let stop_words = match stop_words {
+        Stop::Name(name) if name == "auto" => StopWords::Auto,
         Stop::Name(name) if name == "english" => StopWords::English,
         Stop::Name(name) if name == "none" => StopWords::None,
         Stop::List(words) => StopWords::List(words),
         Stop::Name(name) => {
             return Err(errors::value(format_args!(
-                "stop_words is {name:?}, and should be 'english', None or a list of words"
+                "stop_words is {name:?}, and should be 'auto', 'english', None or a list of words"
             )));
         }
     };
-    Ok(WordOptions { stop_words, stem, ngrams, min_count, max_share, max_words })
+    let names = match language {
+        Stop::Name(name) if name == "auto" => Vec::new(),
+        Stop::Name(name) => vec![name],
+        Stop::List(names) => names,
+    };
+    let languages = match names.is_empty() {
+        true => Languages::Auto,
+        false => {
+            let known = names.iter().map(|name| name.parse::<Language>());
+            let known = known.collect::<Result<_, TextError>>();
+            Languages::Known(known.map_err(|error| errors::value(format_args!("language is {names:?}: {error}")))?)
+        }
+    };
+    Ok(WordOptions { languages, stop_words, keep_noise, stem, ngrams, min_count, max_share, max_words })
 }
 
 type Arrays<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<f64>>);
@@ -69,16 +86,20 @@ fn plain(words: WordOptions) -> CorpusOptions {
     CorpusOptions { words, keep_documents: false, ..CorpusOptions::default() }
 }
 
-/// Selects the vocabulary of texts: their counts in compressed sparse rows, and the words.
+/// Selects the vocabulary of texts: their counts in compressed sparse rows, the words, and the languages that were found.
 #[pyfunction]
 pub(crate) fn select_words<'py>(
     py: Python<'py>,
     texts: Vec<String>,
     options: &str,
-) -> PyResult<(Arrays<'py>, Vec<String>)> {
+) -> PyResult<(Arrays<'py>, Vec<String>, Vec<&'static str>)> {
     let options = plain(words_from(options)?);
     let corpus = py.detach(|| Corpus::<f64>::from_texts(&texts, &options)).map_err(errors::corpus)?;
-    Ok((arrays(py, &corpus)?, corpus.vocabulary))
+    let languages = match &corpus.text.languages {
+        Languages::Known(languages) => languages.iter().map(|language| language.code()).collect(),
+        _ => Vec::new(),
+    };
+    Ok((arrays(py, &corpus)?, corpus.vocabulary, languages))
 }
 
 /// Counts the words of a vocabulary in texts.

@@ -1,6 +1,6 @@
 use countgrid_counts::{Bags, BagsError, CsrBuf};
 
-use crate::{Counter, Selected, Summary, TextError, TextOptions};
+use crate::{Counter, Language, Selected, Summary, TextError, TextOptions};
 
 /// A collection as bags of words.
 ///
@@ -15,6 +15,11 @@ pub struct WordBags {
     pub bags: CsrBuf<u32>,
     /// What was read and what was left out.
     pub summary: Summary,
+    /// The options with the languages that were found: a [`Tokenizer`](crate::Tokenizer) by them counts new documents in the
+    /// same way.
+    pub options: TextOptions,
+    /// How many documents are in which language, the most first.
+    pub languages: Vec<(Language, usize)>,
 }
 
 impl WordBags {
@@ -67,13 +72,29 @@ pub fn bags<S: AsRef<str>>(
         let bag = counter.read(document.as_ref())?;
         forms.push_bag(bag.iter().map(|&(form, count)| (form as usize, count))).map_err(too_many)?;
     }
-    let Selected { vocabulary, feature_of, summary } = counter.select();
-    let mut bags = CsrBuf::new(vocabulary.len()).map_err(too_many)?;
+    let mut words = counter.finish()?;
+    let row =
+        |document| forms.entries(document).map(|(form, count)| (form as u32, count)).collect::<Vec<_>>();
     for document in 0..forms.len() {
-        let known = |(form, count): (usize, u32)| Some(((*feature_of.get(form)?)? as usize, count));
-        bags.push_bag(forms.entries(document).filter_map(known)).map_err(too_many)?;
+        words.add(document, &row(document));
     }
-    Ok(WordBags { vocabulary, bags, summary })
+    let selected = words.select();
+    let mut bags = CsrBuf::new(selected.vocabulary.len()).map_err(too_many)?;
+    for document in 0..forms.len() {
+        let row = row(document);
+        let mut bag: Vec<_> =
+            selected.bag(document, &row).map(|(feature, count)| (feature as usize, count)).collect();
+        bag.sort_unstable();
+        // Several forms of a word are one feature, with fewer tokens than were read.
+        bag.dedup_by(|(feature, count), (kept, sum)| {
+            let same = feature == kept;
+            *sum = if same { sum.saturating_add(*count) } else { *sum };
+            same
+        });
+        bags.push_bag(bag).map_err(too_many)?;
+    }
+    let Selected { vocabulary, summary, options, languages, .. } = selected;
+    Ok(WordBags { vocabulary, bags, summary, options, languages })
 }
 
 /// Features are in range and counts above zero, so that only their sums can be refused.

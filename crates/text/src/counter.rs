@@ -1,6 +1,12 @@
-use std::{collections::HashMap, mem::take};
+use std::{
+    collections::{BTreeMap, HashMap},
+    mem::take,
+};
 
-use crate::{Selection, TextError, TextOptions, Tokenizer};
+use crate::{
+    Language, Languages, Selection, StopWords, TextError, TextOptions, Tokenizer, Vocabulary,
+    tokenizer::Forms,
+};
 
 /// What was read of a collection, and what was left out.
 ///
@@ -21,225 +27,335 @@ pub struct Summary {
     pub surplus: usize,
 }
 
+/// A form that has not been looked at in a language, and one that is no word of it.
+const UNSEEN: u32 = u32::MAX;
+const NO_WORD: u32 = u32::MAX - 1;
+
 /// Counts the words of documents that come one after the other: what [`crate::bags`] does, without the bags.
 ///
-/// Each document becomes a bag of *forms*, words as they are written, numbered from 0 by first appearance, for the
-/// caller to keep; once all are read, [`Counter::select`] returns which forms are words of the vocabulary. With
-/// stemming several forms are one word. Memory grows with the distinct forms.
+/// Each document becomes a bag of *forms*, words as they are written, stop words too, numbered from 0 by first appearance, for
+/// the caller to keep. Once all are read, [`Counter::finish`] decides which languages the collection is in, and
+/// [`WordCounts`] counts the words of the bags, so that [`WordCounts::select`] can select the vocabulary. With stemming several
+/// forms are one word. Memory grows with the distinct forms, and by a few bytes with each document.
 ///
 /// ```
 /// use countgrid_text::{Counter, TextOptions};
 /// let mut counter = Counter::new(&TextOptions { max_share: 1.0, ..TextOptions::default() })?;
-/// assert_eq!(counter.read("A dog, two dogs, a dog")?, [(0, 2), (1, 1), (2, 1)]); // dog, two, dogs
-/// assert_eq!(counter.read("Two cats")?, [(1, 1), (3, 1)]);
-/// let selected = counter.select();
+/// let bags = [counter.read("A dog, two dogs, a dog")?.to_vec(), counter.read("Two cats")?.to_vec()];
+/// assert_eq!(bags[0], [(0, 2), (1, 2), (2, 1), (3, 1)]); // a, dog, two, dogs
+/// let mut words = counter.finish()?;
+/// assert_eq!((words.add(0, &bags[0]), words.add(1, &bags[1])), (4, 2)); // "a" is a stop word
+/// let selected = words.select();
 /// assert_eq!(selected.vocabulary, ["cats", "dog", "dogs", "two"]);
-/// assert_eq!(selected.feature_of, [Some(1), Some(3), Some(2), Some(0)]);
+/// assert!(selected.bag(0, &bags[0]).eq([(1, 2), (3, 1), (2, 1)]));
 /// # Ok::<(), countgrid_text::TextError>(())
 /// ```
 #[derive(Debug)]
 pub struct Counter {
     options: TextOptions,
     tokenizer: Tokenizer,
-    forms: Forms,
-    documents: usize,
-    present: Vec<u32>,    // forms of the last document, one for each token; then its stems
-    bag: Vec<(u32, u32)>, // the last document
-}
-
-/// Words as they are written, and their stems.
-#[derive(Debug, Default)]
-struct Forms {
-    numbers: HashMap<String, u32>, // of a token as written: its number
-    uses: Vec<Uses>,               // of each form
-    stems: HashMap<String, u32>,   // of a stem: its number
-    spread: Vec<usize>,            // documents that each stem is in
-}
-
-impl Forms {
-    /// The number of a form, which it gets if it has none; `None` where a `u32` does not suffice.
-    fn number(&mut self, form: &str, tokenizer: &Tokenizer) -> Option<u32> {
-        if let Some(&number) = self.numbers.get(form) {
-            return Some(number);
-        }
-        let number = u32::try_from(self.uses.len()).ok()?;
-        let next = u32::try_from(self.spread.len()).ok()?;
-        let stem = *self.stems.entry(tokenizer.stem(form).into_owned()).or_insert(next);
-        if stem == next {
-            self.spread.push(0);
-        }
-        self.uses.push(Uses { tokens: 0, stem });
-        self.numbers.insert(form.to_owned(), number);
-        Some(number)
-    }
-}
-
-/// How often a form was read, and the stem that it belongs to.
-#[derive(Clone, Copy, Debug)]
-struct Uses {
-    tokens: u64,
-    stem: u32,
-}
-
-/// The vocabulary of a collection that was counted.
-///
-/// Example: [`Counter`](crate::Counter).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selected {
-    /// The words, sorted. With stemming, the commonest word of each stem.
-    pub vocabulary: Vec<String>,
-    /// The feature, an index into the vocabulary, of each form that stays.
-    pub feature_of: Vec<Option<u32>>,
-    /// What was read and what was left out.
-    pub summary: Summary,
+    forms: HashMap<String, u32>,     // their numbers
+    detected: Vec<Option<Language>>, // of each document
+    unspaced: bool,                  // whether some text without spaces was cut by dictionaries
+    present: Vec<u32>,               // forms of the last document, one for each token
+    bag: Vec<(u32, u32)>,            // the last document
 }
 
 impl Counter {
     /// Nothing read yet.
     ///
     /// # Errors
-    /// [`TextError::MaxShare`], [`TextError::Ngrams`] and [`TextError::Letters`].
+    /// As [`Tokenizer::new`].
     pub fn new(options: &TextOptions) -> Result<Self, TextError> {
         Ok(Self {
             options: options.clone(),
             tokenizer: Tokenizer::new(options)?,
-            forms: Forms::default(),
-            documents: 0,
+            forms: HashMap::new(),
+            detected: Vec::new(),
+            unspaced: false,
             present: Vec::new(),
             bag: Vec::new(),
         })
     }
 
-    /// Counts a document: `(form, tokens)`, forms ascending, stop words not counted.
+    /// Reads a document: `(form, tokens)`, forms ascending.
     ///
     /// # Errors
     /// [`TextError::TooMany`] where a `u32` does not suffice.
     pub fn read(&mut self, document: &str) -> Result<&[(u32, u32)], TextError> {
-        let too_many = TextError::TooMany { document: self.documents };
+        let too_many = TextError::TooMany { document: self.detected.len() };
         self.present.clear();
         self.bag.clear();
-        for token in self.tokenizer.tokens(document) {
-            self.present.push(self.forms.number(&token, &self.tokenizer).ok_or(too_many)?);
+        let Forms { forms, detected, unspaced } = self.tokenizer.forms(document);
+        for form in forms {
+            let next = u32::try_from(self.forms.len()).ok().filter(|&next| next < NO_WORD);
+            let number = match self.forms.get(&form) {
+                Some(&number) => number,
+                None => *self.forms.entry(form).or_insert(next.ok_or(too_many)?),
+            };
+            self.present.push(number);
         }
         self.present.sort_unstable();
         for same in self.present.chunk_by(|a, b| a == b) {
             self.bag.push((same[0], u32::try_from(same.len()).map_err(|_| too_many)?));
         }
-        let bag = take(&mut self.bag);
-        self.add(bag.iter().copied());
-        self.bag = bag;
+        self.detected.push(detected);
+        self.unspaced |= unspaced;
         Ok(&self.bag)
     }
 
-    /// Forgets which documents were read, but not the numbers of their forms: to count some of them again with
-    /// [`Counter::add`], so that the vocabulary is selected by those alone.
+    /// Once all documents are read: in which languages they are, by [`Languages`].
     ///
-    /// ```
-    /// use countgrid_text::{Counter, TextOptions};
-    /// let mut counter = Counter::new(&TextOptions { max_share: 1.0, ..TextOptions::default() })?;
-    /// let bags = [counter.read("dogs and cats")?.to_vec(), counter.read("one dog")?.to_vec()];
-    /// counter.clear();
-    /// counter.add(bags[1].iter().copied());
-    /// let selected = counter.select();
-    /// assert_eq!((selected.vocabulary, selected.summary.words), (vec!["dog".to_owned(), "one".to_owned()], 2));
-    /// # Ok::<(), countgrid_text::TextError>(())
-    /// ```
-    pub fn clear(&mut self) {
-        self.forms.uses.iter_mut().for_each(|uses| uses.tokens = 0);
-        self.forms.spread.fill(0);
-        self.documents = 0;
+    /// # Errors
+    /// As [`Tokenizer::new`].
+    pub fn finish(self) -> Result<WordCounts, TextError> {
+        let Self { mut options, forms, detected, unspaced, .. } = self;
+        if options.languages == Languages::Auto {
+            options.languages = Languages::Known(frequent(&detected));
+        }
+        if options.stop_words == StopWords::Auto && options.languages == Languages::english() {
+            options.stop_words = StopWords::English;
+        }
+        options.segment &= unspaced;
+        let tokenizer = Tokenizer::new(&options)?;
+        let languages = match &options.languages {
+            Languages::Known(languages) => languages.clone(),
+            Languages::Auto => Vec::new(),
+        };
+        let mut texts = vec![String::new(); forms.len()];
+        forms.into_iter().for_each(|(form, number)| texts[number as usize] = form);
+        let of_languages: Vec<_> = languages.iter().map(|_| InLanguage::new(texts.len())).collect();
+        Ok(WordCounts {
+            options,
+            tokenizer,
+            texts,
+            detected,
+            languages,
+            of_languages,
+            words: HashMap::new(),
+            stems: HashMap::new(),
+            uses: Vec::new(),
+            spread: Vec::new(),
+            documents: BTreeMap::new(),
+            present: Vec::new(),
+        })
     }
+}
 
-    /// Counts a document that [`Counter::read`] has made a bag of. Forms that it has not numbered are passed over.
-    pub fn add(&mut self, bag: impl IntoIterator<Item = (u32, u32)>) {
+/// The language of most of the documents that tell theirs, then the others of at least a hundredth of all documents.
+fn frequent(detected: &[Option<Language>]) -> Vec<Language> {
+    let mut documents: BTreeMap<Language, usize> = BTreeMap::new();
+    detected.iter().flatten().for_each(|&language| *documents.entry(language).or_default() += 1);
+    let mut languages: Vec<_> = documents.into_iter().collect();
+    languages.sort_by_key(|&(language, own)| (core::cmp::Reverse(own), language));
+    let is_frequent = |own: usize| own.saturating_mul(100) >= detected.len();
+    let kept = languages.iter().enumerate().filter(|&(place, &(_, own))| place == 0 || is_frequent(own));
+    let kept: Vec<_> = kept.map(|(_, &(language, _))| language).collect();
+    if kept.is_empty() { vec![Language::ENGLISH] } else { kept }
+}
+
+/// Counts the words of documents that were read, in the languages that they are in.
+///
+/// Example: [`Counter`](crate::Counter).
+#[derive(Debug)]
+pub struct WordCounts {
+    options: TextOptions, // with the languages
+    tokenizer: Tokenizer,
+    texts: Vec<String>,              // of the forms
+    detected: Vec<Option<Language>>, // of each document
+    languages: Vec<Language>,
+    of_languages: Vec<InLanguage>,
+    words: HashMap<(String, u32), u32>, // of a word and its stem: its number
+    stems: HashMap<String, u32>,        // of a stem: its number
+    uses: Vec<Uses>,                    // of each word
+    spread: Vec<usize>,                 // documents that each stem is in
+    documents: BTreeMap<Language, usize>,
+    present: Vec<u32>, // stems of the last document
+}
+
+/// What forms are in one language.
+#[derive(Clone, Debug)]
+struct InLanguage {
+    word: Vec<u32>,   // of each form: its word, or `UNSEEN`, `NO_WORD`
+    tokens: Vec<u64>, // of each form
+}
+
+impl InLanguage {
+    fn new(forms: usize) -> Self {
+        Self { word: vec![UNSEEN; forms], tokens: vec![0; forms] }
+    }
+}
+
+/// How often a word was read, and the stem that it belongs to.
+#[derive(Debug)]
+struct Uses {
+    tokens: u64,
+    stem: u32,
+}
+
+impl WordCounts {
+    /// Counts a document, by its number in the order of reading and the bag that [`Counter::read`] has made of it; returns its
+    /// tokens, stop words not counted. Forms and documents that were not read are passed over.
+    pub fn add(&mut self, document: usize, bag: &[(u32, u32)]) -> u64 {
+        let (place, language) = self.language(document, bag);
         self.present.clear();
-        for (form, count) in bag {
-            if let Some(uses) = self.forms.uses.get_mut(form as usize) {
-                uses.tokens += u64::from(count);
-                self.present.push(uses.stem);
-            }
+        let mut tokens = 0u64;
+        for &(form, count) in bag {
+            let Some(word) = self.word(place, language, form) else { continue };
+            let uses = &mut self.uses[word as usize];
+            uses.tokens += u64::from(count);
+            self.present.push(uses.stem);
+            self.of_languages[place].tokens[form as usize] += u64::from(count);
+            tokens += u64::from(count);
         }
         self.present.sort_unstable();
         self.present.dedup();
         for &stem in &self.present {
-            self.forms.spread[stem as usize] += 1;
+            self.spread[stem as usize] += 1;
         }
-        self.documents += 1;
+        *self.documents.entry(language).or_default() += 1;
+        tokens
     }
 
-    /// Adds the documents that another counter with the same options has read, elsewhere or meanwhile: the vocabulary is then that
-    /// of all documents, in whatever parts and in whatever order they are put together. Forms that are new here get the next
-    /// numbers; returns the number, here, of each form of the other.
-    ///
-    /// ```
-    /// use countgrid_text::{Counter, TextOptions};
-    /// let options = TextOptions { max_share: 1.0, ..TextOptions::default() };
-    /// let [mut here, mut elsewhere] = [Counter::new(&options)?, Counter::new(&options)?];
-    /// here.read("A dog, two dogs")?;
-    /// elsewhere.read("Two cats, a dog")?;
-    /// assert_eq!(here.merge(&elsewhere)?, [1, 3, 0]); // two, cats, dog
-    /// let selected = here.select();
-    /// assert_eq!(selected.vocabulary, ["cats", "dog", "dogs", "two"]);
-    /// assert_eq!(selected.summary.tokens, 6);
-    /// # Ok::<(), countgrid_text::TextError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`TextError::TooMany`] where a `u32` does not suffice to number the forms.
-    pub fn merge(&mut self, other: &Self) -> Result<Vec<u32>, TextError> {
-        let too_many = TextError::TooMany { document: self.documents };
-        let mut forms: Vec<(&String, u32)> =
-            other.forms.numbers.iter().map(|(form, &number)| (form, number)).collect();
-        forms.sort_unstable_by_key(|&(_, number)| number);
-        let mut numbers = Vec::with_capacity(forms.len());
-        let mut counted = vec![false; other.forms.spread.len()]; // stems of the other
-        for (form, number) in forms {
-            let here = self.forms.number(form, &self.tokenizer).ok_or(too_many)?;
-            let Uses { tokens, stem } = other.forms.uses[number as usize];
-            let uses = &mut self.forms.uses[here as usize];
-            uses.tokens += tokens;
-            if !std::mem::replace(&mut counted[stem as usize], true) {
-                self.forms.spread[uses.stem as usize] += other.forms.spread[stem as usize];
+    /// The language of a document, and its place among those of the collection.
+    fn language(&self, document: usize, bag: &[(u32, u32)]) -> (usize, Language) {
+        choose(&self.tokenizer, &self.languages, &self.detected, &self.texts, document, bag)
+    }
+
+    /// The word that a form is in a language.
+    fn word(&mut self, place: usize, language: Language, form: u32) -> Option<u32> {
+        let known = self.of_languages.get(place)?.word.get(form as usize)?;
+        match *known {
+            NO_WORD => None,
+            UNSEEN => {
+                let word = self.new_word(language, form);
+                self.of_languages[place].word[form as usize] = word.unwrap_or(NO_WORD);
+                word
             }
-            numbers.push(here);
+            word => Some(word),
         }
-        self.documents += other.documents;
-        Ok(numbers)
+    }
+
+    fn new_word(&mut self, language: Language, form: u32) -> Option<u32> {
+        let word = self.tokenizer.word(language, &self.texts[form as usize])?;
+        // Fewer than 2³² of both, since there are no more forms in any language; one more than that in several is unlikely.
+        let next = u32::try_from(self.spread.len()).ok()?;
+        let stem = *self.stems.entry(self.tokenizer.stem(language, &word).into_owned()).or_insert(next);
+        if stem == next {
+            self.spread.push(0);
+        }
+        let next = u32::try_from(self.uses.len()).ok().filter(|&next| next < NO_WORD)?;
+        let number = *self.words.entry((word.into_owned(), stem)).or_insert(next);
+        if number == next {
+            self.uses.push(Uses { tokens: 0, stem });
+        }
+        Some(number)
     }
 
     /// Selects the vocabulary by the options.
     #[must_use]
     pub fn select(self) -> Selected {
-        // The commonest form of each stem stands for it, of equals the first in order.
-        let mut shown: Vec<(u64, String)> = vec![(0, String::new()); self.forms.spread.len()];
-        let mut tokens = vec![0u64; self.forms.spread.len()];
-        for (form, number) in self.forms.numbers {
-            let uses = &self.forms.uses[number as usize];
-            let best = &mut shown[uses.stem as usize];
-            tokens[uses.stem as usize] += uses.tokens;
-            if uses.tokens > best.0 || (uses.tokens == best.0 && form < best.1) {
-                *best = (uses.tokens, form);
+        // The commonest word of each stem stands for it, of equals the first in order.
+        let mut shown: Vec<(u64, String)> = vec![(0, String::new()); self.spread.len()];
+        for ((word, stem), number) in self.words {
+            let uses = &self.uses[number as usize];
+            let best = &mut shown[stem as usize];
+            if uses.tokens > best.0 || (uses.tokens == best.0 && word < best.1) {
+                *best = (uses.tokens, word);
             }
         }
-        // From here on words are in sorted order; every form belongs to one stem, so they are distinct.
-        let mut order: Vec<usize> = (0..shown.len()).filter(|&stem| self.forms.spread[stem] > 0).collect();
+        // From here on words are in sorted order.
+        let mut order: Vec<usize> = (0..shown.len()).filter(|&stem| self.spread[stem] > 0).collect();
         order.sort_unstable_by(|&a, &b| shown[a].1.cmp(&shown[b].1));
-        let spread: Vec<usize> = order.iter().map(|&stem| self.forms.spread[stem]).collect();
-        let Selection { kept, rare, common, surplus } =
-            Selection::new(&spread, self.documents, &self.options);
-
-        let mut feature_of_stem = vec![None; shown.len()];
-        let mut vocabulary = Vec::with_capacity(kept.len());
-        let mut kept_tokens = 0;
-        for (&place, feature) in kept.iter().zip(0u32..) {
-            let stem = order[place];
-            feature_of_stem[stem] = Some(feature);
-            vocabulary.push(take(&mut shown[stem].1));
-            kept_tokens += tokens[stem];
+        // One word may be the commonest of the stems that it has in two languages.
+        let mut spread: Vec<(usize, usize)> = Vec::with_capacity(order.len());
+        for stem in order {
+            match spread.last_mut().filter(|(last, _)| shown[*last].1 == shown[stem].1) {
+                Some((_, documents)) => *documents = (*documents).max(self.spread[stem]),
+                None => spread.push((stem, self.spread[stem])),
+            }
         }
-        let feature_of = self.forms.uses.iter().map(|uses| feature_of_stem[uses.stem as usize]).collect();
-        let words = order.len();
-        let summary = Summary { tokens: tokens.iter().sum(), kept_tokens, words, rare, common, surplus };
-        Selected { vocabulary, feature_of, summary }
+        let (order, spread): (Vec<usize>, Vec<usize>) = spread.into_iter().unzip();
+        let documents = self.documents.values().sum();
+        let Selection { kept, rare, common, surplus } = Selection::new(&spread, documents, &self.options);
+        let vocabulary: Vec<String> = kept.iter().map(|&place| take(&mut shown[order[place]].1)).collect();
+
+        // By the same rule as new documents are counted.
+        let known = Vocabulary::new(&vocabulary, &self.tokenizer);
+        let mut kept_tokens = 0;
+        let mut feature_of = Vec::with_capacity(self.languages.len());
+        for (&language, InLanguage { word, tokens }) in self.languages.iter().zip(&self.of_languages) {
+            let features = self.texts.iter().zip(word).zip(tokens).map(|((form, &word), &tokens)| {
+                let feature = if word < NO_WORD { known.feature_of_form(language, form) } else { None };
+                kept_tokens += feature.map_or(0, |_| tokens);
+                feature
+            });
+            feature_of.push(features.collect::<Vec<_>>());
+        }
+        drop(known);
+        let tokens = self.uses.iter().map(|uses| uses.tokens).sum();
+        let summary = Summary { tokens, kept_tokens, words: order.len(), rare, common, surplus };
+        let mut languages: Vec<_> = self.documents.into_iter().collect();
+        languages.sort_by_key(|&(language, own)| (core::cmp::Reverse(own), language));
+        Selected {
+            vocabulary,
+            summary,
+            options: self.options,
+            languages,
+            tokenizer: self.tokenizer,
+            known: self.languages,
+            detected: self.detected,
+            texts: self.texts,
+            feature_of,
+        }
+    }
+}
+
+/// The language of a document, and its place among those of the collection.
+fn choose(
+    tokenizer: &Tokenizer,
+    languages: &[Language],
+    detected: &[Option<Language>],
+    texts: &[String],
+    document: usize,
+    bag: &[(u32, u32)],
+) -> (usize, Language) {
+    let detected = detected.get(document).copied().flatten();
+    let forms = bag.iter().filter_map(|&(form, count)| Some((texts.get(form as usize)?.as_str(), count)));
+    let language = tokenizer.choose(detected, forms);
+    (languages.iter().position(|&other| other == language).unwrap_or_default(), language)
+}
+
+/// The vocabulary of a collection that was counted.
+///
+/// Example: [`Counter`](crate::Counter).
+#[derive(Debug)]
+pub struct Selected {
+    /// The words, sorted. With stemming, the commonest word of each stem.
+    pub vocabulary: Vec<String>,
+    /// What was read and what was left out.
+    pub summary: Summary,
+    /// The options of the text with the languages that were found: new documents are to be counted with them.
+    pub options: TextOptions,
+    /// How many of the documents that were counted are in which language, the most first.
+    pub languages: Vec<(Language, usize)>,
+    tokenizer: Tokenizer,
+    known: Vec<Language>,
+    detected: Vec<Option<Language>>,
+    texts: Vec<String>,
+    feature_of: Vec<Vec<Option<u32>>>, // in each language, of each form
+}
+
+impl Selected {
+    /// The bag of a document over the vocabulary, by its number and its bag of forms: `(feature, tokens)`, in the order of the
+    /// forms, several of which may be one word.
+    pub fn bag<'a>(
+        &'a self,
+        document: usize,
+        bag: &'a [(u32, u32)],
+    ) -> impl Iterator<Item = (u32, u32)> + 'a {
+        let (place, _) = choose(&self.tokenizer, &self.known, &self.detected, &self.texts, document, bag);
+        let feature_of = self.feature_of.get(place).map_or(&[][..], Vec::as_slice);
+        bag.iter().filter_map(|&(form, count)| Some(((*feature_of.get(form as usize)?)?, count)))
     }
 }

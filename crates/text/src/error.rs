@@ -11,6 +11,10 @@ pub enum TextError {
     Letters { min: usize, max: usize },
     /// Runs of no letters.
     Ngrams,
+    /// A name that is no language's, or no language at all.
+    Language,
+    /// Words of text without spaces are asked for, and the feature `segmenter` is off.
+    Segmenter,
     /// More distinct words, or more tokens of one word in the document, than a `u32` counts.
     TooMany { document: usize },
 }
@@ -25,6 +29,10 @@ impl core::fmt::Display for TextError {
                 write!(f, "words of at least {min} and at most {max} characters do not exist")
             }
             Self::Ngrams => f.write_str("n-grams have at least one letter, not 0"),
+            Self::Language => f.write_str("no such language: a code such as `de` or an English name is one"),
+            Self::Segmenter => f.write_str(
+                "words of Chinese, Japanese, Thai, Khmer, Lao or Burmese need a program that was built with the feature `segmenter`",
+            ),
             Self::TooMany { document } => {
                 write!(f, "document {document} has more words than can be counted")
             }

@@ -14,12 +14,18 @@
 //! # Ok::<(), countgrid_text::TextError>(())
 //! ```
 //!
+//! The [`Language`] of each document is detected, which gives its stop words and stems; a collection may be in several.
+//!
 //! [`TextOptions::ngrams`] takes a text for a sequence instead, of nucleotides or amino acids, and its runs of so many
 //! letters for words. [`Levels`] ranks features by their information about labels.
 //!
 //! The result depends on the documents and the options alone, never on hashing: the same vocabulary in the
 //! same order on every run and machine, and permuting documents permutes bags. Memory grows with the
 //! distinct words of the collection and of each document, not with its length.
+//!
+//! # Features
+//! `segmenter`: words of Chinese, Japanese, Thai, Khmer, Lao and Burmese, by the dictionaries of ICU, 2 MB.
+//! `serde`: options are read and written.
 #![doc(html_root_url = "https://docs.rs/countgrid-text/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
@@ -30,17 +36,21 @@ mod error;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod language;
+mod noise;
 mod options;
 mod relevance;
+mod segment;
 mod select;
 mod tokenizer;
 mod vocabulary;
 
 pub use crate::{
     bags::{WordBags, bags},
-    counter::{Counter, Selected, Summary},
+    counter::{Counter, Selected, Summary, WordCounts},
     error::TextError,
-    options::{StopWords, TextOptions},
+    language::Language,
+    options::{Languages, StopWords, TextOptions},
     relevance::{Levels, variances},
     select::Selection,
     tokenizer::Tokenizer,

@@ -1,4 +1,29 @@
-use crate::TextError;
+use crate::{Language, TextError};
+
+/// The languages that documents may be in.
+///
+/// Example: [`TextOptions`](crate::TextOptions).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
+pub enum Languages {
+    /// Each document's is detected. The languages of the collection are that of most documents, and others that at least a
+    /// hundredth of all documents are in; documents in another, and those too short to tell, are taken for the language of the
+    /// collection of which they have most stop words, else for that of most documents. English if no document tells.
+    #[default]
+    Auto,
+    /// These: if it is one, all documents are in it, and nothing is detected. Of several the first is that of documents that
+    /// do not tell.
+    Known(Vec<Language>),
+}
+
+impl Languages {
+    /// English, without detection, as before there were other languages.
+    #[must_use]
+    pub fn english() -> Self {
+        Self::Known(vec![Language::ENGLISH])
+    }
+}
 
 /// Which words are too ordinary to count.
 ///
@@ -9,8 +34,11 @@ use crate::TextError;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum StopWords {
-    /// The English list of NLTK, 198 words from "a" to "you've".
+    /// Those of each document's language ([`Language::stop_words`]); in Japanese also words without an ideograph or Katakana,
+    /// which are particles and endings.
     #[default]
+    Auto,
+    /// The English list of NLTK, 198 words from "a" to "you've", whatever the language.
     English,
     /// None: every word counts.
     None,
@@ -33,11 +61,20 @@ pub enum StopWords {
     serde(default, deny_unknown_fields)
 )]
 pub struct TextOptions {
-    /// Words to leave out.
+    /// The languages of the documents. Default: they are detected.
+    pub languages: Languages,
+    /// Words to leave out. Default: the stop words of each document's language.
     pub stop_words: StopWords,
-    /// Count all words of one English stem as one (Snowball English, "Porter2"); the vocabulary then shows
-    /// the commonest word of each stem. Default: no.
+    /// Count all words of one stem as one, by the Snowball stemmer of each document's language (of English "Porter2"), if there
+    /// is one; the vocabulary then shows the commonest word of each stem. Default: no.
     pub stem: bool,
+    /// Whether text that is written without spaces, Chinese, Japanese, Thai, Khmer, Lao and Burmese, is cut into the words of
+    /// the dictionaries of Unicode's ICU; else ideographs are words and other letters mostly none. Needs the feature
+    /// `segmenter`, with which it is the default.
+    pub segment: bool,
+    /// Whether what is no prose counts like words: headers at the head of a mail, quoted lines of a reply, addresses of pages and
+    /// of mail, hosts, hashes and encoded data. Default: no; of the headers what the subject says is read.
+    pub keep_noise: bool,
     /// Take a text for a sequence of letters, and for its words all runs of so many, which overlap; white space is left
     /// out, and stop words, stems and the limits of letters do not apply. Default: `None`, text is text.
     pub ngrams: Option<usize>,
@@ -62,8 +99,11 @@ pub struct TextOptions {
 impl Default for TextOptions {
     fn default() -> Self {
         Self {
-            stop_words: StopWords::English,
+            languages: Languages::Auto,
+            stop_words: StopWords::Auto,
             stem: false,
+            segment: cfg!(feature = "segmenter"),
+            keep_noise: false,
             ngrams: None,
             min_letters: 2,
             max_letters: 40,
@@ -91,6 +131,12 @@ impl TextOptions {
     pub(crate) fn check(&self) -> Result<(), TextError> {
         if !(self.max_share > 0.0 && self.max_share <= 1.0) {
             return Err(TextError::MaxShare { found: self.max_share });
+        }
+        if self.segment && !cfg!(feature = "segmenter") {
+            return Err(TextError::Segmenter);
+        }
+        if self.languages == Languages::Known(Vec::new()) {
+            return Err(TextError::Language);
         }
         if self.ngrams == Some(0) {
             return Err(TextError::Ngrams);

@@ -1,17 +1,25 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::OnceLock;
 
-use rust_stemmers::{Algorithm, Stemmer};
-use unicode_segmentation::UnicodeSegmentation;
+use rust_stemmers::Stemmer;
 
-use crate::{StopWords, TextError, TextOptions};
+use crate::{
+    Language, Languages, StopWords, TextError, TextOptions,
+    noise::{clean, is_noise},
+    segment::{is_hiragana, is_ideograph, is_unspaced, words},
+};
+
+/// Characters that a word may lose to an elision and a possessive.
+const CUT: usize = 16;
 
 /// One text to its words.
 ///
 /// Words are those of Unicode Standard Annex 29 in lower case, with straight apostrophes and without invisible
-/// format characters; a possessive `'s` is cut off. A word counts if it has a letter, is neither too short nor
-/// too long, and not a stop word.
+/// format characters; text without spaces is cut by dictionaries ([`TextOptions::segment`]). A possessive `'s` is cut off, and
+/// in French, Italian, Catalan and Irish what is elided before a word (`l'objet`). A word counts if it has a letter, is neither
+/// too short nor too long, and not a stop word of the text's language.
 ///
 /// ```
 /// use countgrid_text::{TextOptions, Tokenizer};
@@ -19,33 +27,49 @@ use crate::{StopWords, TextError, TextOptions};
 /// let tokenizer = Tokenizer::new(&TextOptions::default())?;
 /// let tokens: Vec<_> = tokenizer.tokens("It’s Élodie's 3D-model, 42 points: 猫").collect();
 /// assert_eq!(tokens, ["élodie", "3d", "model", "points", "猫"]);
+/// let french = "L'objet de ce projet est d'écrire un programme qui n'a besoin que de l'essentiel.";
+/// assert!(tokenizer.tokens(french).eq(["objet", "projet", "écrire", "programme", "besoin", "essentiel"]));
 /// # Ok::<(), countgrid_text::TextError>(())
 /// ```
 pub struct Tokenizer {
-    stop_words: HashSet<String>,
-    stemmer: Option<Stemmer>,
+    languages: Languages,
+    stop_words: StopWords,
+    list: HashSet<String>,       // the caller's stop words
+    rules: Vec<OnceLock<Rules>>, // of each language, once it is met
+    stem: bool,
+    segment: bool,
+    keep_noise: bool,
     min_letters: usize,
     max_letters: usize,
     ngrams: Option<usize>, // at least 1
 }
 
+/// What is particular to a language.
+struct Rules {
+    stop_words: HashSet<String>,
+    stemmer: Option<Stemmer>,
+}
+
 impl Tokenizer {
-    /// The tokenizer that `options` describe.
+    /// The tokenizer that `options` describe. Languages that are to be detected may be any.
     ///
     /// # Errors
-    /// [`TextError::MaxShare`], [`TextError::Letters`].
+    /// [`TextError::MaxShare`], [`TextError::Letters`], [`TextError::Ngrams`], [`TextError::Language`],
+    /// [`TextError::Segmenter`].
     pub fn new(options: &TextOptions) -> Result<Self, TextError> {
         options.check()?;
-        let stop_words = match &options.stop_words {
-            StopWords::English => {
-                stop_words::lookup("en").unwrap_or_default().iter().map(|word| normal_form(word)).collect()
-            }
-            StopWords::None => HashSet::new(),
+        let list = match &options.stop_words {
             StopWords::List(words) => words.iter().map(|word| normal_form(word)).collect(),
+            _ => HashSet::new(),
         };
         Ok(Self {
-            stop_words,
-            stemmer: options.stem.then(|| Stemmer::create(Algorithm::English)),
+            languages: options.languages.clone(),
+            stop_words: options.stop_words.clone(),
+            list,
+            rules: (0..Language::COUNT).map(|_| OnceLock::new()).collect(),
+            stem: options.stem,
+            segment: options.segment,
+            keep_noise: options.keep_noise,
             min_letters: options.min_letters,
             max_letters: options.max_letters,
             ngrams: options.ngrams,
@@ -54,46 +78,160 @@ impl Tokenizer {
 
     /// The words of `text` in their order, as they are written but for case: not stemmed. With
     /// [`TextOptions::ngrams`] its runs of letters.
-    pub fn tokens<'a>(&'a self, text: &'a str) -> impl Iterator<Item = String> + 'a {
-        let words = self.ngrams.is_none().then(|| text.unicode_words().filter_map(|word| self.token(word)));
-        let runs = self.ngrams.map(|letters| runs(text, letters));
-        words.into_iter().flatten().chain(runs.into_iter().flatten())
+    pub fn tokens(&self, text: &str) -> impl Iterator<Item = String> {
+        let Forms { forms, detected, .. } = self.forms(text);
+        let language = self.choose(detected, forms.iter().map(|form| (form.as_str(), 1)));
+        forms.into_iter().filter_map(move |form| self.word(language, &form).map(Cow::into_owned))
     }
 
-    /// What a token is counted as: its stem if stemming is on, else itself.
+    /// The language that a text is taken for, by which its words are told.
     ///
-    /// Words with letters outside ASCII are their own stem: English rules do not apply to them.
+    /// ```
+    /// use countgrid_text::{Language, Languages, TextOptions, Tokenizer};
+    ///
+    /// let languages = Languages::Known(vec!["en".parse()?, "de".parse()?]);
+    /// let tokenizer = Tokenizer::new(&TextOptions { languages, ..TextOptions::default() })?;
+    /// assert_eq!(tokenizer.language("Spur der Ameisen").code(), "de"); // by its stop word
+    /// assert_eq!(tokenizer.language("Ameisen").code(), "en");
+    /// # Ok::<(), countgrid_text::TextError>(())
+    /// ```
     #[must_use]
-    pub fn stem<'a>(&self, token: &'a str) -> Cow<'a, str> {
-        match &self.stemmer {
-            Some(stemmer) if token.is_ascii() && self.ngrams.is_none() => stemmer.stem(token),
-            _ => Cow::Borrowed(token),
+    pub fn language(&self, text: &str) -> Language {
+        let Forms { forms, detected, .. } = self.forms(text);
+        self.choose(detected, forms.iter().map(|form| (form.as_str(), 1)))
+    }
+
+    /// What a token of a text in this language is counted as: its stem if stemming is on, else itself.
+    ///
+    /// English words with letters outside ASCII are their own stem: its rules do not apply to them.
+    #[must_use]
+    pub fn stem<'a>(&self, language: Language, token: &'a str) -> Cow<'a, str> {
+        let foreign = language == Language::ENGLISH && !token.is_ascii();
+        if !self.stem || self.ngrams.is_some() || foreign {
+            return Cow::Borrowed(token);
+        }
+        match &self.rules(language).stemmer {
+            Some(stemmer) => stemmer.stem(token),
+            None => Cow::Borrowed(token),
         }
     }
 
-    fn token(&self, word: &str) -> Option<String> {
-        let mut token = normal_form(word);
-        if self.stop_words.contains(&token) {
+    /// Whether words are counted by their stems, which depend on the language.
+    pub(crate) fn stems(&self) -> bool {
+        self.stem && self.ngrams.is_none()
+    }
+
+    /// A text up to where its language matters.
+    pub(crate) fn forms(&self, text: &str) -> Forms {
+        if let Some(letters) = self.ngrams {
+            return Forms { forms: runs(text, letters).collect(), detected: None, unspaced: false };
+        }
+        let text = if self.keep_noise { Cow::Borrowed(text) } else { clean(text) };
+        let most = self.max_letters.saturating_add(CUT);
+        let found = words(&text, self.segment).into_iter();
+        let found = found.filter(|word| self.keep_noise || !is_noise(word)).map(normal_form);
+        let forms: Vec<String> =
+            found.filter(|form| form.contains(char::is_alphabetic) && form.chars().count() <= most).collect();
+        let detected = match &self.languages {
+            Languages::Known(one) if one.len() == 1 => None,
+            _ => Language::detect(&text).filter(|&language| self.is_plausible(language, &forms)),
+        };
+        Forms { forms, detected, unspaced: self.segment && text.contains(is_unspaced) }
+    }
+
+    /// Whether a text does not have more stop words of English: lists of names look like any language.
+    fn is_plausible(&self, language: Language, forms: &[String]) -> bool {
+        let stop_words = |language| {
+            let words = &self.rules(language).stop_words;
+            forms.iter().filter(|form| words.contains(*form)).count()
+        };
+        language == Language::ENGLISH || stop_words(language) >= stop_words(Language::ENGLISH)
+    }
+
+    /// The language of a text with these forms, each so often, in which it was detected or none.
+    pub(crate) fn choose<'a>(
+        &self,
+        detected: Option<Language>,
+        forms: impl Iterator<Item = (&'a str, u32)> + Clone,
+    ) -> Language {
+        let known = match &self.languages {
+            Languages::Auto => return detected.unwrap_or(Language::ENGLISH),
+            Languages::Known(known) => known,
+        };
+        if let Some(language) = detected.filter(|language| known.contains(language)) {
+            return language;
+        }
+        let mut best = (0, known.first().copied().unwrap_or(Language::ENGLISH));
+        for &language in known.iter().filter(|_| known.len() > 1) {
+            let stop_words = &self.rules(language).stop_words;
+            let own = forms.clone().filter(|(form, _)| stop_words.contains(*form));
+            let tokens = own.fold(0u64, |sum, (_, count)| sum.saturating_add(count.into()));
+            if tokens > best.0 {
+                best = (tokens, language);
+            }
+        }
+        best.1
+    }
+
+    /// The word that a form of a text in this language is, if it counts.
+    pub(crate) fn word<'a>(&self, language: Language, form: &'a str) -> Option<Cow<'a, str>> {
+        if self.ngrams.is_some() {
+            return Some(Cow::Borrowed(form));
+        }
+        if self.is_stop_word(language, form) {
             return None; // before the cut, for "it's" and "he's"
         }
-        if token.ends_with("'s") {
-            token.truncate(token.len() - "'s".len());
-            if self.stop_words.contains(&token) {
-                return None;
-            }
+        let mut token = form;
+        if let Some((before, after)) = form.split_once('\'')
+            && language.elisions().contains(&before)
+        {
+            token = after;
+        }
+        let token = token.strip_suffix("'s").unwrap_or(token);
+        if token.len() < form.len() && self.is_stop_word(language, token) {
+            return None;
         }
         let letters = token.chars().count();
         let long_enough = letters >= self.min_letters || (letters == 1 && token.chars().all(is_ideograph));
-        let wanted = long_enough && letters <= self.max_letters && token.chars().any(char::is_alphabetic);
-        wanted.then_some(token)
+        let wanted = long_enough && letters <= self.max_letters && token.contains(char::is_alphabetic);
+        wanted.then_some(Cow::Borrowed(token))
     }
+
+    fn is_stop_word(&self, language: Language, token: &str) -> bool {
+        match self.stop_words {
+            StopWords::Auto => {
+                self.rules(language).stop_words.contains(token)
+                    || (language.code() == "ja" && token.chars().all(is_hiragana))
+            }
+            StopWords::English => self.rules(Language::ENGLISH).stop_words.contains(token),
+            StopWords::None => false,
+            StopWords::List(_) => self.list.contains(token),
+        }
+    }
+
+    fn rules(&self, language: Language) -> &Rules {
+        self.rules[language.index()].get_or_init(|| Rules {
+            stop_words: language.stop_words().map(normal_form).collect(),
+            stemmer: language.stemmer(),
+        })
+    }
+}
+
+/// A text up to where its language matters.
+pub(crate) struct Forms {
+    /// Its words in normal form, stop words and all.
+    pub(crate) forms: Vec<String>,
+    /// The language that was detected.
+    pub(crate) detected: Option<Language>,
+    /// Whether it has text without spaces that was cut by dictionaries.
+    pub(crate) unspaced: bool,
 }
 
 impl fmt::Debug for Tokenizer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tokenizer")
-            .field("stop_words", &self.stop_words.len())
-            .field("stem", &self.stemmer.is_some())
+            .field("languages", &self.languages)
+            .field("stem", &self.stem)
             .field("min_letters", &self.min_letters)
             .field("max_letters", &self.max_letters)
             .finish()
@@ -128,10 +266,4 @@ fn is_format(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{2069}' | '\u{feff}')
-}
-
-/// Whether one character is a word by itself: Chinese is not written with spaces.
-fn is_ideograph(c: char) -> bool {
-    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
-        | '\u{20000}'..='\u{3ffff}')
 }

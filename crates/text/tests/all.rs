@@ -3,6 +3,8 @@
 mod bags;
 #[cfg(feature = "fuzzing")]
 mod fuzzing;
+mod languages;
 mod news;
+mod noise;
 mod relevance;
 mod tokenizer;

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use countgrid_counts::Bags;
-use countgrid_text::{Counter, StopWords, TextError, TextOptions, Tokenizer, Vocabulary, WordBags, bags};
+use countgrid_text::{
+    Language, Languages, StopWords, TextError, TextOptions, Tokenizer, Vocabulary, WordBags, bags,
+};
 use proptest::prelude::*;
 
 /// Texts over few words, so that words repeat within and across documents.
@@ -56,9 +58,10 @@ proptest! {
     /// Against a second reading with ordered maps: every token of the vocabulary is counted, once.
     #[test]
     fn counts_are_the_kept_tokens(texts in texts(), options in options()) {
+        let options = TextOptions { languages: Languages::english(), ..options };
         let bags = bags(&texts, &options).unwrap();
         let tokenizer = Tokenizer::new(&options).unwrap();
-        let stem = |token: &str| tokenizer.stem(token).into_owned();
+        let stem = |token: &str| tokenizer.stem(Language::ENGLISH, token).into_owned();
         let known: BTreeSet<String> = bags.vocabulary.iter().map(|word| stem(word)).collect();
         prop_assert_eq!(known.len(), bags.vocabulary.len());
         let mut kept = 0;
@@ -126,7 +129,7 @@ proptest! {
     #[test]
     fn a_new_document_is_counted_as_it_was_read(texts in texts(), options in options()) {
         let bags = bags(&texts, &options).unwrap();
-        let tokenizer = Tokenizer::new(&options).unwrap();
+        let tokenizer = Tokenizer::new(&bags.options).unwrap();
         let vocabulary = Vocabulary::new(&bags.vocabulary, &tokenizer);
         for (t, text) in texts.iter().enumerate() {
             prop_assert!(bags.bag(t).eq(vocabulary.count(text)));
@@ -152,32 +155,6 @@ fn common_and_rare_words_leave() {
     assert_eq!(bags.vocabulary, ["half"]);
     assert_eq!((bags.summary.rare, bags.summary.common, bags.summary.surplus), (1, 1, 0));
     assert_eq!(bags.empty_bags().collect::<Vec<_>>(), [1, 3, 5, 7, 9]); // kept, for the caller to report
-}
-
-proptest! {
-    #[test] // counted in two parts and put together, either to the other
-    fn parts_have_the_vocabulary_of_the_whole(texts in texts(), options in options(), cut in 0usize..12) {
-        let read = |texts: &[String]| {
-            let mut counter = Counter::new(&options).unwrap();
-            let bags: Vec<_> = texts.iter().map(|text| counter.read(text).unwrap().to_vec()).collect();
-            (counter, bags)
-        };
-        let cut = cut.min(texts.len());
-        let whole = read(&texts).0.select();
-        for (first, second) in [(&texts[..cut], &texts[cut..]), (&texts[cut..], &texts[..cut])] {
-            let ((mut all, bags), (other, other_bags)) = (read(first), read(second));
-            let numbers = all.merge(&other).unwrap();
-            let selected = all.select();
-            prop_assert_eq!(&selected.vocabulary, &whole.vocabulary);
-            prop_assert_eq!(&selected.summary, &whole.summary);
-            // Forms of both parts lead to the words: their counts add up to all.
-            let feature = |form: u32| selected.feature_of[form as usize];
-            let forms = other_bags.iter().flatten().map(|&(form, n)| (numbers[form as usize], n));
-            let kept: u64 = bags.iter().flatten().copied().chain(forms)
-                .filter(|&(form, _)| feature(form).is_some()).map(|(_, n)| u64::from(n)).sum();
-            prop_assert_eq!(kept, whole.summary.kept_tokens);
-        }
-    }
 }
 
 #[test]

@@ -485,11 +485,12 @@ fn text_options(options: &JsValue) -> std::result::Result<(String, WordOptions),
     let stop_words = match options.get("stopWords")? {
         None => defaults.stop_words,
         Some(which) => match which.as_string().as_deref() {
+            Some("auto") => StopWords::Auto,
             Some("english") => StopWords::English,
             Some("none") => StopWords::None,
             Some(other) => {
                 return Err(Error::new(format_args!(
-                    "`stopWords` is \"{other}\", needs to be \"english\", \"none\" or an array of words"
+                    "`stopWords` is \"{other}\", needs to be \"auto\", \"english\", \"none\" or an array of words"
                 )));
             }
             None => StopWords::List(strings("stopWords", &which)?),

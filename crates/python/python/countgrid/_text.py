@@ -19,10 +19,15 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    stop_words : 'english', None or list of str
-        Words that are left out.
+    language : 'auto', str or list of str
+        The language of the texts by code or English name, or several, the first of which is that of texts too short to tell; by
+        default that of each text is found.
+    stop_words : 'auto', 'english', None or list of str
+        Words that are left out; by default the stop words of each text's language.
     stem : bool
-        Whether all words of one English stem are one word.
+        Whether all words of one stem are one word, by each text's language.
+    keep_noise : bool
+        Whether mail headers, quoted lines, addresses, hosts, hashes and encoded data count like words.
     ngrams : int or None
         Texts are sequences, and words are runs of so many letters.
     min_count : int or None
@@ -36,6 +41,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     ----------
     vocabulary_ : dict of str to int
         The column of each word.
+    languages_ : list of str
+        The languages that were found, by code, that of most texts first.
 
     Examples
     --------
@@ -50,15 +57,19 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        stop_words: Any = "english",
+        language: Any = "auto",
+        stop_words: Any = "auto",
         stem: bool = False,
+        keep_noise: bool = False,
         ngrams: int | None = None,
         min_count: int | None = None,
         max_share: float | None = None,
         max_words: int = 3000,
     ) -> None:
+        self.language = language
         self.stop_words = stop_words
         self.stem = stem
+        self.keep_noise = keep_noise
         self.ngrams = ngrams
         self.min_count = min_count
         self.max_share = max_share
@@ -71,15 +82,16 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, raw_documents: Iterable[str], y: Any = None) -> sp.csr_matrix:
         """Selects the vocabulary and counts its words: (documents, words)."""
-        arrays, words = _core.select_words(_texts(raw_documents), self._words())
+        arrays, words, languages = _core.select_words(_texts(raw_documents), self._words(self.language))
         self.words_ = words
+        self.languages_ = languages
         self.vocabulary_ = {word: place for place, word in enumerate(words)}
         return self._matrix(arrays)
 
     def transform(self, raw_documents: Iterable[str]) -> sp.csr_matrix:
         """Counts the words of the vocabulary: (documents, words)."""
         check_is_fitted(self, "words_")
-        return self._matrix(_core.count_words(_texts(raw_documents), self.words_, self._words()))
+        return self._matrix(_core.count_words(_texts(raw_documents), self.words_, self._words(self.languages_)))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The words, in the order of columns."""
@@ -90,12 +102,13 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         indptr, indices, data = arrays
         return sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, len(self.words_)))
 
-    def _words(self) -> str:
+    def _words(self, language: Any) -> str:
         stop_words = "none" if self.stop_words is None else self.stop_words
         if not isinstance(stop_words, str):
             stop_words = list(stop_words)
-        options = {name: getattr(self, name) for name in ("stem", "ngrams", "min_count", "max_share", "max_words")}
-        return json.dumps({"stop_words": stop_words, **options}, default=plain)
+        language = language if isinstance(language, str) else list(language)
+        options = {name: getattr(self, name) for name in ("keep_noise", "stem", "ngrams", "min_count", "max_share", "max_words")}
+        return json.dumps({"language": language, "stop_words": stop_words, **options}, default=plain)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

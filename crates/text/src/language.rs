@@ -1,0 +1,253 @@
+use core::{fmt, str::FromStr};
+
+use rust_stemmers::{Algorithm, Stemmer};
+use whatlang::{Info, Lang, Script};
+
+use crate::{TextError, segment::split_within};
+
+/// Bytes of a text by which its language is told: more of it tells no more.
+const SAMPLE: usize = 4_000;
+/// Letters that a text must have for frequencies of three letters to tell its language.
+const LETTERS: usize = 40;
+/// How certain the comparison with other languages must be, from 0 to 1.
+const CONFIDENCE: f64 = 0.9;
+
+/// A natural language, by its code of ISO 639.
+///
+/// ```
+/// use countgrid_text::Language;
+/// let german: Language = "de".parse()?;
+/// assert_eq!((german.code(), german.name(), german.to_string()), ("de", "German", "German".to_owned()));
+/// assert_eq!("german".parse(), Ok(german));
+/// assert_eq!(Language::detect("Die Ameisen folgen der Spur, die andere Ameisen vor ihnen zum Futter gelegt haben."), Some(german));
+/// assert_eq!(Language::detect("Hm."), None);
+/// # Ok::<(), countgrid_text::TextError>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Language(u8); // the row of `LANGUAGES`
+
+/// Code, English name, what finds it, what finds its stems.
+type Row = (&'static str, &'static str, Option<Lang>, Option<Algorithm>);
+
+/// Every language that can be detected, or has stop words or stems. The order breaks ties.
+const LANGUAGES: [Row; 85] = [
+    ("en", "English", Some(Lang::Eng), Some(Algorithm::English)),
+    ("af", "Afrikaans", Some(Lang::Afr), None),
+    ("ak", "Akan", Some(Lang::Aka), None),
+    ("am", "Amharic", Some(Lang::Amh), None),
+    ("ar", "Arabic", Some(Lang::Ara), Some(Algorithm::Arabic)),
+    ("az", "Azerbaijani", Some(Lang::Aze), None),
+    ("be", "Belarusian", Some(Lang::Bel), None),
+    ("bg", "Bulgarian", Some(Lang::Bul), None),
+    ("bn", "Bengali", Some(Lang::Ben), None),
+    ("br", "Breton", None, None),
+    ("ca", "Catalan", Some(Lang::Cat), None),
+    ("cs", "Czech", Some(Lang::Ces), None),
+    ("cy", "Welsh", Some(Lang::Cym), None),
+    ("da", "Danish", Some(Lang::Dan), Some(Algorithm::Danish)),
+    ("de", "German", Some(Lang::Deu), Some(Algorithm::German)),
+    ("el", "Greek", Some(Lang::Ell), Some(Algorithm::Greek)),
+    ("eo", "Esperanto", Some(Lang::Epo), None),
+    ("es", "Spanish", Some(Lang::Spa), Some(Algorithm::Spanish)),
+    ("et", "Estonian", Some(Lang::Est), None),
+    ("eu", "Basque", None, None),
+    ("fa", "Persian", Some(Lang::Pes), None),
+    ("fi", "Finnish", Some(Lang::Fin), Some(Algorithm::Finnish)),
+    ("fr", "French", Some(Lang::Fra), Some(Algorithm::French)),
+    ("ga", "Irish", None, None),
+    ("gl", "Galician", None, None),
+    ("gu", "Gujarati", Some(Lang::Guj), None),
+    ("ha", "Hausa", None, None),
+    ("he", "Hebrew", Some(Lang::Heb), None),
+    ("hi", "Hindi", Some(Lang::Hin), None),
+    ("hr", "Croatian", Some(Lang::Hrv), None),
+    ("hu", "Hungarian", Some(Lang::Hun), Some(Algorithm::Hungarian)),
+    ("hy", "Armenian", Some(Lang::Hye), None),
+    ("id", "Indonesian", Some(Lang::Ind), None),
+    ("it", "Italian", Some(Lang::Ita), Some(Algorithm::Italian)),
+    ("ja", "Japanese", Some(Lang::Jpn), None),
+    ("jv", "Javanese", Some(Lang::Jav), None),
+    ("ka", "Georgian", Some(Lang::Kat), None),
+    ("kk", "Kazakh", None, None),
+    ("km", "Khmer", Some(Lang::Khm), None),
+    ("kn", "Kannada", Some(Lang::Kan), None),
+    ("ko", "Korean", Some(Lang::Kor), None),
+    ("ku", "Kurdish", None, None),
+    ("la", "Latin", Some(Lang::Lat), None),
+    ("lo", "Lao", None, None),
+    ("lt", "Lithuanian", Some(Lang::Lit), None),
+    ("lv", "Latvian", Some(Lang::Lav), None),
+    ("mk", "Macedonian", Some(Lang::Mkd), None),
+    ("ml", "Malayalam", Some(Lang::Mal), None),
+    ("mr", "Marathi", Some(Lang::Mar), None),
+    ("ms", "Malay", None, None),
+    ("my", "Burmese", Some(Lang::Mya), None),
+    ("ne", "Nepali", Some(Lang::Nep), None),
+    ("nl", "Dutch", Some(Lang::Nld), Some(Algorithm::Dutch)),
+    ("no", "Norwegian", Some(Lang::Nob), Some(Algorithm::Norwegian)),
+    ("or", "Odia", Some(Lang::Ori), None),
+    ("pa", "Punjabi", Some(Lang::Pan), None),
+    ("pl", "Polish", Some(Lang::Pol), None),
+    ("pt", "Portuguese", Some(Lang::Por), Some(Algorithm::Portuguese)),
+    ("ro", "Romanian", Some(Lang::Ron), Some(Algorithm::Romanian)),
+    ("ru", "Russian", Some(Lang::Rus), Some(Algorithm::Russian)),
+    ("si", "Sinhala", Some(Lang::Sin), None),
+    ("sk", "Slovak", Some(Lang::Slk), None),
+    ("sl", "Slovenian", Some(Lang::Slv), None),
+    ("sn", "Shona", Some(Lang::Sna), None),
+    ("so", "Somali", None, None),
+    ("sq", "Albanian", None, None),
+    ("sr", "Serbian", Some(Lang::Srp), None),
+    ("st", "Sotho", None, None),
+    ("sv", "Swedish", Some(Lang::Swe), Some(Algorithm::Swedish)),
+    ("sw", "Swahili", None, None),
+    ("ta", "Tamil", Some(Lang::Tam), Some(Algorithm::Tamil)),
+    ("te", "Telugu", Some(Lang::Tel), None),
+    ("tg", "Tajik", None, None),
+    ("th", "Thai", Some(Lang::Tha), None),
+    ("tk", "Turkmen", Some(Lang::Tuk), None),
+    ("tl", "Tagalog", Some(Lang::Tgl), None),
+    ("tr", "Turkish", Some(Lang::Tur), Some(Algorithm::Turkish)),
+    ("uk", "Ukrainian", Some(Lang::Ukr), None),
+    ("ur", "Urdu", Some(Lang::Urd), None),
+    ("uz", "Uzbek", Some(Lang::Uzb), None),
+    ("vi", "Vietnamese", Some(Lang::Vie), None),
+    ("yi", "Yiddish", Some(Lang::Yid), None),
+    ("yo", "Yoruba", None, None),
+    ("zh", "Chinese", Some(Lang::Cmn), None),
+    ("zu", "Zulu", Some(Lang::Zul), None),
+];
+
+impl Language {
+    /// English, which a text is taken for that does not tell.
+    pub const ENGLISH: Self = Self(0);
+    /// How many languages there are.
+    pub(crate) const COUNT: usize = LANGUAGES.len();
+
+    /// All languages that are known by name.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0u8..).take(Self::COUNT).map(Self)
+    }
+
+    fn row(self) -> &'static Row {
+        &LANGUAGES[self.index()]
+    }
+
+    /// Its place among all languages.
+    pub(crate) fn index(self) -> usize {
+        usize::from(self.0) // rows of the table are the only values
+    }
+
+    /// Its code: two letters of ISO 639-1.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        self.row().0
+    }
+
+    /// Its English name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.row().1
+    }
+
+    /// The language of a text, by its script and the frequencies of three letters; `None` if the text is too short to tell, or
+    /// could as well be of another language. The first 4,000 bytes tell it.
+    ///
+    /// Example: [`Language`].
+    #[must_use]
+    pub fn detect(text: &str) -> Option<Self> {
+        let (sample, _) = split_within(text, SAMPLE);
+        let info = whatlang::detect(sample)?;
+        let sure = is_told_by_script(&info)
+            || (info.confidence() >= CONFIDENCE
+                && sample.chars().filter(|c| c.is_alphabetic()).take(LETTERS).count() == LETTERS);
+        let found = info.lang();
+        Self::all().find(|language| sure && language.row().2 == Some(found))
+    }
+
+    /// Its stop words, those of NLTK or of Stopwords ISO; none if there is no list.
+    ///
+    /// ```
+    /// use countgrid_text::Language;
+    /// assert_eq!(Language::ENGLISH.stop_words().count(), 198);
+    /// assert!("fr".parse::<Language>()?.stop_words().any(|word| word == "cette"));
+    /// # Ok::<(), countgrid_text::TextError>(())
+    /// ```
+    pub fn stop_words(self) -> impl Iterator<Item = &'static str> {
+        let mut lines = include_str!("nltk.txt").lines().filter_map(|line| line.split_once(' '));
+        let own = lines.find(|(code, _)| *code == self.code()).map_or("", |(_, words)| words);
+        let others = stop_words::lookup(self.code()).filter(|_| own.is_empty()).unwrap_or_default();
+        own.split(' ').filter(|word| !word.is_empty()).chain(others.iter().copied())
+    }
+
+    /// What finds the stems of its words.
+    pub(crate) fn stemmer(self) -> Option<Stemmer> {
+        self.row().3.map(Stemmer::create)
+    }
+
+    /// Articles and other short words that are written before a word, with an apostrophe.
+    pub(crate) fn elisions(self) -> &'static [&'static str] {
+        match self.code() {
+            "fr" => &[
+                "l", "m", "t", "qu", "n", "s", "j", "d", "c", "jusqu", "quoiqu", "lorsqu", "puisqu",
+                "presqu", "quelqu",
+            ],
+            "it" => &[
+                "c", "l", "all", "dall", "dell", "nell", "sull", "coll", "pell", "gl", "agl", "dagl", "degl",
+                "negl", "sugl", "un", "m", "t", "s", "v", "d", "quest", "quell", "com", "dov", "anch",
+                "bell", "sant",
+            ],
+            "ca" => &["d", "l", "m", "n", "s", "t"],
+            "ga" => &["b", "d", "m"],
+            _ => &[],
+        }
+    }
+}
+
+/// Whether no other language that is known is written like this, in which case a few letters are enough.
+fn is_told_by_script(info: &Info) -> bool {
+    !matches!(
+        info.script(),
+        Script::Latin | Script::Cyrillic | Script::Arabic | Script::Devanagari | Script::Hebrew
+    )
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Debug for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code())
+    }
+}
+
+impl FromStr for Language {
+    type Err = TextError;
+
+    /// By its code or its English name, in any case.
+    fn from_str(name: &str) -> Result<Self, TextError> {
+        Self::all()
+            .find(|language| {
+                name.eq_ignore_ascii_case(language.code()) || name.eq_ignore_ascii_case(language.name())
+            })
+            .ok_or(TextError::Language)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Language {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.code())
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Language {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        name.parse().map_err(serde::de::Error::custom)
+    }
+}

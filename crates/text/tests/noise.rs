@@ -1,0 +1,51 @@
+//! What is no prose is left out, unless it is to be kept.
+
+use countgrid_text::{TextOptions, Tokenizer};
+
+fn tokens(text: &str) -> Vec<String> {
+    Tokenizer::new(&TextOptions::default()).unwrap().tokens(text).collect()
+}
+
+#[test]
+fn headers_of_a_mail_are_left_out_but_for_the_subject() {
+    let mail = "From: ant@hill.edu (Anton Ant)\nSubject: Re: Red sugar\nOrganization: Hill University\n\t of Trails\n\
+                Lines: 12\n\nFound sugar near the house.\n";
+    assert_eq!(tokens(mail), ["red", "sugar", "found", "sugar", "near", "house"]);
+    // One line with a colon is no mail, nor are two in its middle.
+    assert_eq!(tokens("Note: ants\n\nsugar"), ["note", "ants", "sugar"]);
+    assert_eq!(tokens("sugar\nFrom: ants\nTo: bees\n"), ["sugar", "ants", "bees"]);
+    let all = Tokenizer::new(&TextOptions { keep_noise: true, ..TextOptions::default() }).unwrap();
+    assert!(all.tokens(mail).any(|token| token == "organization"));
+}
+
+#[test]
+fn quoted_lines_are_left_out() {
+    let reply = "Anton wrote:\n> the sugar is red\n>> really\nIt is blue.\n";
+    assert_eq!(tokens(reply), ["blue"]);
+    assert_eq!(tokens("> nothing but quotes"), ["nothing", "quotes"]);
+    assert_eq!(tokens("sugar > salt"), ["sugar", "salt"]);
+}
+
+#[test]
+fn addresses_hosts_and_codes_are_left_out() {
+    let cases = [
+        ("see https://a.example/b?c=d#e, then go", &["see", "go"][..]),
+        ("(http://x.y/z)sugar", &["sugar"]),
+        ("请访问https://a.example/b谢谢", &["访问", "谢谢"]),
+        ("www.example.com or WWW.EXAMPLE.ORG/ants", &[]),
+        ("mail anton.ant+x@hill.cs.edu today", &["mail", "today"]),
+        ("host cs.cmu.edu and bbc.co.uk", &["host"]),
+        ("deadbeef a94a8fe5ccb19ba6 5e5f", &["deadbeef", "5e5f"]),
+        ("aGVsbG8gd29ybGQ0MjQyIQ1x word", &["word"]),
+        ("AbstractSingletonFactoryBean", &["abstractsingletonfactorybean"]),
+        ("node.js e.g. os.path x86_64", &["node.js", "e.g", "os.path", "x86_64"]),
+        ("an @ sign, 3@4 and @handle", &["sign", "handle"]),
+        ("://", &[]),
+        ("@", &[]),
+        ("ä@ö.example wwwä", &["ö.example", "wwwä"]),
+    ];
+    for (text, expected) in cases {
+        let found: Vec<String> = tokens(text);
+        assert!(found.iter().eq(expected), "{text}: {found:?}");
+    }
+}
