@@ -328,6 +328,7 @@ impl<T: Real + Storable> Builder<T> {
             documents: Vec::new(),
             labels: LabelColumn::default(),
             columns: Vec::new(),
+            left_out_columns: Vec::new(),
             vocabulary: Vec::new(),
             tokens: self.tokens,
             scaling: Scaling::default(),
@@ -337,6 +338,7 @@ impl<T: Real + Storable> Builder<T> {
             bags,
             source: None,
             words: None,
+            languages: Vec::new(),
             sample: None,
         })
     }

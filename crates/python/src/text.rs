@@ -31,9 +31,19 @@ struct Words {
 
 impl Default for Words {
     fn default() -> Self {
-        let WordOptions { stem, keep_noise, ngrams, min_count, max_share, max_words, .. } = WordOptions::default();
+        let WordOptions { stem, keep_noise, ngrams, min_count, max_share, max_words, .. } =
+            WordOptions::default();
         let auto = || Stop::Name("auto".into());
-        Self { language: auto(), stop_words: auto(), keep_noise, stem, ngrams, min_count, max_share, max_words }
+        Self {
+            language: auto(),
+            stop_words: auto(),
+            keep_noise,
+            stem,
+            ngrams,
+            min_count,
+            max_share,
+            max_words,
+        }
     }
 }
 
@@ -61,7 +71,9 @@ pub(crate) fn words_from(options: &str) -> PyResult<WordOptions> {
         false => {
             let known = names.iter().map(|name| name.parse::<Language>());
             let known = known.collect::<Result<_, TextError>>();
-            Languages::Known(known.map_err(|error| errors::value(format_args!("language is {names:?}: {error}")))?)
+            Languages::Known(
+                known.map_err(|error| errors::value(format_args!("language is {names:?}: {error}")))?,
+            )
         }
     };
     Ok(WordOptions { languages, stop_words, keep_noise, stem, ngrams, min_count, max_share, max_words })
