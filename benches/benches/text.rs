@@ -42,8 +42,12 @@ fn text(criterion: &mut Criterion) {
         let options = TextOptions { stem, ..TextOptions::default() };
         let tokenizer = Tokenizer::new(&options).expect("the options are valid");
         group.bench_function(format!("tokens/{name}"), |bencher| {
-            let words =
-                |text| tokenizer.tokens(text).map(|token| tokenizer.stem(Language::ENGLISH, &token).len()).sum::<usize>();
+            let words = |text| {
+                tokenizer
+                    .tokens(text)
+                    .map(|token| tokenizer.stem(Language::ENGLISH, &token).len())
+                    .sum::<usize>()
+            };
             bencher.iter(|| black_box(texts()).map(words).sum::<usize>());
         });
         group.bench_function(format!("bags/{name}"), |bencher| {
