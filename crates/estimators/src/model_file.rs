@@ -184,7 +184,7 @@ impl ModelInfo {
     pub fn describe<C>(&mut self, title: &str, corpus: &Corpus<C>, words: &WordOptions) {
         self.title = title.to_owned();
         self.vocabulary.clone_from(&corpus.vocabulary);
-        self.text = words.for_text();
+        self.text.clone_from(&corpus.text);
         self.scaling = corpus.scaling;
         let limits = json!({
             "min_count": words.min_count, "max_share": words.max_share, "max_words": words.max_words,

@@ -8,12 +8,13 @@ use countgrid_corpus::{
 };
 use countgrid_io::{Document, truncate_text};
 use countgrid_math::Real;
+use countgrid_text::TextOptions;
 use numpy::{
     Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods, ndarray::ArrayView2,
 };
 use pyo3::{exceptions::PyTypeError, prelude::*};
 
-use crate::{errors, model::Model, text::words_from};
+use crate::{errors, model::Model, text::english};
 
 /// Characters of a title that is made from a text.
 const TITLE: usize = 80;
@@ -103,6 +104,16 @@ impl Data {
             |corpus| change_words(corpus, name.clone(), words.clone()),
             |corpus| change_words(corpus, name.clone(), words.clone()),
         )
+    }
+
+    /// Says how texts became these words: `TextOptions` as JSON, as `select_words` gives it.
+    fn set_text(&self, options: &str) -> PyResult<()> {
+        let text: TextOptions = serde_json::from_str(options).map_err(errors::value)?;
+        let change = |own: &mut TextOptions| {
+            own.clone_from(&text);
+            Ok(())
+        };
+        self.change(|corpus| change(&mut corpus.text), |corpus| change(&mut corpus.text))
     }
 
     /// Gives each document a label, or none.
@@ -322,7 +333,6 @@ impl<T: Real + Storable> Builder<T> {
 
     fn finish(self) -> PyResult<Corpus<T>> {
         let bags: Blocks<T> = self.bags.finish().map_err(errors::corpus)?;
-        let words = words_from("{}")?;
         Ok(Corpus {
             name: String::new(),
             documents: Vec::new(),
@@ -332,7 +342,7 @@ impl<T: Real + Storable> Builder<T> {
             vocabulary: Vec::new(),
             tokens: self.tokens,
             scaling: Scaling::default(),
-            text: words.for_text(),
+            text: english(),
             kind: CorpusKind::Counts,
             nonempty: self.nonempty,
             bags,

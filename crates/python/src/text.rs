@@ -1,7 +1,7 @@
 //! Texts to counts.
 
 use countgrid_corpus::{Corpus, CorpusOptions, WordOptions};
-use countgrid_text::{Language, Languages, StopWords, TextError};
+use countgrid_text::{Language, Languages, StopWords, TextError, TextOptions};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -79,6 +79,13 @@ pub(crate) fn words_from(options: &str) -> PyResult<WordOptions> {
     Ok(WordOptions { languages, stop_words, keep_noise, stem, ngrams, min_count, max_share, max_words })
 }
 
+/// How a text becomes words of a vocabulary of which nothing else is known, as the program takes it for a model of counts.
+pub(crate) fn english() -> TextOptions {
+    let options = WordOptions::default().for_text();
+    let (languages, stop_words) = (Languages::english(), StopWords::English);
+    TextOptions { languages, stop_words, segment: false, keep_noise: true, ..options }
+}
+
 type Arrays<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<f64>>);
 
 fn arrays<'py>(py: Python<'py>, corpus: &Corpus<f64>) -> PyResult<Arrays<'py>> {
@@ -98,20 +105,24 @@ fn plain(words: WordOptions) -> CorpusOptions {
     CorpusOptions { words, keep_documents: false, ..CorpusOptions::default() }
 }
 
-/// Selects the vocabulary of texts: their counts in compressed sparse rows, the words, and the languages that were found.
+/// Counts in compressed sparse rows, the words, the languages that were found, and how texts became words, as JSON.
+type Selected<'py> = (Arrays<'py>, Vec<String>, Vec<&'static str>, String);
+
+/// Selects the vocabulary of texts.
 #[pyfunction]
 pub(crate) fn select_words<'py>(
     py: Python<'py>,
     texts: Vec<String>,
     options: &str,
-) -> PyResult<(Arrays<'py>, Vec<String>, Vec<&'static str>)> {
+) -> PyResult<Selected<'py>> {
     let options = plain(words_from(options)?);
     let corpus = py.detach(|| Corpus::<f64>::from_texts(&texts, &options)).map_err(errors::corpus)?;
     let languages = match &corpus.text.languages {
         Languages::Known(languages) => languages.iter().map(|language| language.code()).collect(),
         _ => Vec::new(),
     };
-    Ok((arrays(py, &corpus)?, corpus.vocabulary, languages))
+    let text = serde_json::to_string(&corpus.text).map_err(errors::value)?;
+    Ok((arrays(py, &corpus)?, corpus.vocabulary, languages, text))
 }
 
 /// Counts the words of a vocabulary in texts.

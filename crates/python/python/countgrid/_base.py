@@ -179,7 +179,10 @@ class BagModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FileModel):
         data.set_vocabulary(self.model_.title if title is None else title, words)
         if labels is not None:
             data.set_labels([None if label is None else str(label) for label in labels])
-        options = "{}" if vectorizer is None else vectorizer._words()
+        options = "{}"
+        if vectorizer is not None:
+            data.set_text(vectorizer._text)
+            options = vectorizer._words(vectorizer.language)
         self.model_ = self.model_.described(data, options, jobs_of(self.n_jobs))
         return self
 

@@ -19,6 +19,8 @@ class Data:
         """Bags of texts, counted as the model's file says, with their titles."""
     def set_vocabulary(self, name: str, words: list[str]) -> None:
         """Gives the features their words and the whole a name."""
+    def set_text(self, options: str) -> None:
+        """Says how texts became these words, as `select_words` gives it."""
     def set_labels(self, labels: list[str | None]) -> None:
         """Gives each document a label, or none."""
     def set_titles(self, titles: list[str]) -> None:
@@ -154,8 +156,9 @@ def sequence_states(model: Model, sequences: Sequences) -> tuple[NDArray[np.int6
 def defaults(kind: str) -> str:
     """The options of a kind as they are unless others are given, as JSON."""
 
-def select_words(texts: list[str], options: str) -> tuple[Arrays, list[str]]:
-    """Selects the vocabulary of texts: their counts in compressed sparse rows, and the words."""
+def select_words(texts: list[str], options: str) -> tuple[Arrays, list[str], list[str], str]:
+    """Selects the vocabulary of texts: their counts in compressed sparse rows, the words, the languages that were found, and how
+    texts became words."""
 
 def count_words(texts: list[str], vocabulary: list[str], options: str) -> Arrays:
     """Counts the words of a vocabulary in texts."""

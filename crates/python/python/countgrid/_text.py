@@ -82,8 +82,9 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, raw_documents: Iterable[str], y: Any = None) -> sp.csr_matrix:
         """Selects the vocabulary and counts its words: (documents, words)."""
-        arrays, words, languages = _core.select_words(_texts(raw_documents), self._words(self.language))
+        arrays, words, languages, text = _core.select_words(_texts(raw_documents), self._words(self.language))
         self.words_ = words
+        self._text = text
         self.languages_ = languages
         self.vocabulary_ = {word: place for place, word in enumerate(words)}
         return self._matrix(arrays)
