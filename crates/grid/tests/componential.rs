@@ -12,7 +12,7 @@ use countgrid_grid::componential::{
 };
 use countgrid_grid::{Grid, GridError, Grouping, LabelSums, Shape, WindowPosterior, label_sums_len};
 use countgrid_lda::Lda;
-use countgrid_math::{Real, digamma, ln_gamma};
+use countgrid_math::{Level, Real, digamma, ln_gamma, set_level};
 use proptest::prelude::*;
 use rand_chacha::{
     ChaCha8Rng,
@@ -555,6 +555,33 @@ fn threads_change_no_bit() {
     let one = fit(1, 1);
     for (threads, chunk) in [(1, 64), (2, 7), (3, 64), (7, 500)] {
         assert!(fit(threads, chunk) == one, "{threads} threads, chunks of {chunk}");
+    }
+}
+
+/// The whole of a fit, in both float types, at every width that the processor has.
+#[test]
+fn widths_change_no_bit() {
+    fn fit<T: Real>() -> Vec<u64> {
+        let (p, _) = sharp::<T>(12, 1.0);
+        let flat = p.flat();
+        let bags = Dense::new(p.features, &flat).unwrap();
+        let options = Options { pseudocount: 0.01, learn_alpha: true, ..Options::default() };
+        let mut learner = learner::<T, 2>(&p, 1.0, options);
+        let (mut statistics, mut bits) = (statistics(p.shape(), 7), Vec::new());
+        for _ in 0..3 {
+            statistics.clear();
+            bits.push(learner.expectation(&bags, &mut statistics).unwrap().to_bits());
+            learner.maximization(&mut statistics).unwrap();
+        }
+        bits.extend(learner.buffer().iter().map(|&x| Real::to_f64(x).to_bits()));
+        bits
+    }
+    let both = || [fit::<f32>(), fit::<f64>()];
+    set_level(Level::Baseline);
+    let narrow = both();
+    for level in Level::ALL {
+        set_level(level);
+        assert!(both() == narrow, "{level}");
     }
 }
 
