@@ -36,6 +36,46 @@ fn small(kind: HarmoniumKind, method: HarmoniumMethod) -> HarmoniumOptions {
     HarmoniumOptions { kind, method, topics, epochs, batch, draws, chains, ..HarmoniumOptions::default() }
 }
 
+/// Documents of six words of 60 each in three topics: with steps that were bounded by the number of words, not by those of
+/// a document, couplings stayed where they began.
+#[test]
+fn topics_of_many_words_are_found_by_default() {
+    let mut builder = BlocksBuilder::<f64>::new(180, BlockLimits::in_memory()).unwrap();
+    for t in 0..240_usize {
+        let words: std::collections::BTreeSet<usize> =
+            (0..6).map(|n| t % 3 * 60 + (t * t * 7 + n * (11 + t % 5 * 2) + t) % 60).collect();
+        builder.push(words.into_iter().map(|word| (word, 1.0))).unwrap();
+    }
+    let bags = builder.finish().unwrap();
+    let options = HarmoniumOptions { topics: 4, ..HarmoniumOptions::default() };
+    let plan = options.check(BagTotals::from_blocks(&bags).unwrap()).unwrap();
+    let data = HarmoniumData::new(&plan, &bags, None).unwrap();
+    let mut training = HarmoniumTraining::new(plan, &data).unwrap();
+    training.run(|_| ControlFlow::Continue(())).unwrap();
+    let model = training.finish().unwrap();
+    let last = model.traces()[0].last().unwrap();
+    assert!(
+        last.trace_v > 10.0 * 180.0 * 4.0 * 1e-4,
+        "{} began at a standard deviation of 0.01",
+        last.trace_v
+    );
+    let topics = model.transform(&bags, None).unwrap();
+    let cosine = |a: &[f64], b: &[f64]| {
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+    };
+    let nearest = |t: usize| {
+        let others = (0..240).filter(|&other| other != t);
+        others.max_by(|&a, &b| {
+            let near = |other: usize| cosine(topics.row(t), topics.row(other));
+            near(a).total_cmp(&near(b))
+        })
+    };
+    let right = (0..240).filter(|&t| nearest(t).is_some_and(|other| other % 3 == t % 3)).count();
+    assert!(right >= 220, "{right} of 240");
+    assert!((1.0..=4.0).contains(&model.effective_topics()));
+}
+
 /// Every kind by every method, and every prior.
 fn cases() -> Vec<HarmoniumOptions> {
     let all = HarmoniumKind::ALL.into_iter();

@@ -29,6 +29,8 @@ use crate::{
 
 /// Words that are shown of a topic, of either sign.
 const WORDS: usize = 6;
+/// Topics that span fewer axes are nearly one.
+const ONE_AXIS: f64 = 1.5;
 /// Langevin steps that are few for posterior samples.
 const FEW_DRAWS: usize = 400;
 
@@ -177,6 +179,18 @@ fn report_training<T: Stored>(
             acceptance.proposed
         );
     }
+    let axes = model.effective_topics();
+    if options.topics > 1 && axes < ONE_AXIS {
+        report.note(format_args!(
+            "the {} topics are nearly one axis ({axes:.2} of them effective): one topic says as much{}",
+            options.topics,
+            if options.kind == HarmoniumKind::RateAdapting {
+                ", and --model harmonium may say more"
+            } else {
+                ""
+            }
+        ));
+    }
     let mut mixed = Vec::new();
     if let Some(prior) = summary.prior {
         text += &format!(
@@ -198,7 +212,7 @@ fn report_training<T: Stored>(
         "fitted",
         text,
         json!({
-            "step_size": summary.step_size, "accepted": acceptance.rate(), "samples": summary.samples, "mixing": mixed,
+            "effective_topics": axes, "step_size": summary.step_size, "accepted": acceptance.rate(), "samples": summary.samples, "mixing": mixed,
             "mean_v": last.map(|last| last.mean_v), "trace_v": last.map(|last| last.trace_v),
             "mismatch": last.map(|last| last.mismatch), "seconds": report.seconds(),
         }),

@@ -249,6 +249,38 @@ impl<T: Stored> FittedHarmonium<T> {
         Ok(means)
     }
 
+    /// How many axes the topics span, from 1 to their number: the participation ratio of the eigenvalues of the products `G` of
+    /// the couplings of any two topics, `(tr G)² / Σ G_jk²`. It is 1 where all topics are one but for sign and size.
+    /// 0 for couplings that are all zero.
+    ///
+    /// ```
+    /// use countgrid_estimators::{FittedHarmonium, HarmoniumKind, ModelInfo};
+    /// use countgrid_harmonium::{Harmonium, Shape};
+    ///
+    /// // Biases of two words, their couplings to two topics that differ in sign and size alone, and the sizes of the words.
+    /// let tables = vec![0.0_f64, 0.0, 0.5, -0.25, -1.0, 0.5, 1.0, 1.0];
+    /// let model = Harmonium::new(Shape::words(2, 2)?, tables, &mut [])?;
+    /// let fitted = FittedHarmonium::new(ModelInfo::default(), HarmoniumKind::Single, model, None)?;
+    /// assert!((fitted.effective_topics() - 1.0).abs() < 1e-12);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn effective_topics(&self) -> f64 {
+        let topics = self.shape().topics();
+        let rows =
+            || [self.model.w(), self.model.u()].into_iter().flat_map(|table| table.chunks_exact(topics));
+        let product = |j: usize, k: usize| {
+            let at = |row: &[T], topic: usize| row.get(topic).map_or(0.0, |&w| Real::to_f64(w));
+            rows().map(|row| at(row, j) * at(row, k)).sum::<f64>()
+        };
+        let (mut trace, mut squares) = (0.0, 0.0);
+        for j in 0..topics {
+            trace += product(j, j);
+            squares += (0..topics).map(|k| product(j, k).powi(2)).sum::<f64>();
+        }
+        if squares > 0.0 { trace * trace / squares } else { 0.0 }
+    }
+
     /// At most so many words, and features, of either sign of each topic. There are no words in a model without a
     /// vocabulary.
     #[must_use]
