@@ -1,20 +1,22 @@
-"""Maps and topics beside those of other libraries, on the same documents and by the same measures.
+"""Maps and topics beside those of other libraries, on the same counts and by the same measures.
 
-    pip install crates/python scikit-learn umap-learn tomotopy gensim
-    python3 benches/papers/peers.py maps TABLE [--label COLUMN] [--seeds 5] [--documents N]
-    python3 benches/papers/peers.py topics TABLE [--seeds 3] [--topics 12,36,100] [--documents N]
+    pip install scikit-learn umap-learn tomotopy gensim safetensors
+    python3 benches/papers/peers.py maps target/release/countgrid TABLE [--label COLUMN] [--seeds 5] [--documents N]
+    python3 benches/papers/peers.py topics target/release/countgrid TABLE [--seeds 3] [--topics 12,36,100] [--documents N]
 
-`TABLE` is a TSV or CSV file, gzipped or not, with a column `text` or, without one, columns of counts.
+`TABLE` is a TSV or CSV file, gzipped or not, with a column `text` or, without one, columns of counts. Words are scikit-learn's: runs of two
+letters or more without its English stop words, in three documents or more and at most half of them.
 
-`maps`: the layouts of t-SNE, UMAP and principal components of tf-idf (cosines; all words of three documents or more, and again the words
-of the grid), and the places of counting grids. Shares of documents whose label is that of most of the 15 nearest in the plane;
-trustworthiness and continuity at 15 (Venna & Kaski 2001) to the cosines of the tf-idf of all words of three documents or more, which is what
-the layouts of the others are made from. Distances on grids go around the torus; documents at one place are ordered at random.
+`maps`: the layouts of t-SNE, UMAP and principal components of tf-idf (cosines; all words, and again the 3,000 most frequent), and the
+places of counting grids on the same counts. Shares of documents whose label is that of most of the 15 nearest in the plane;
+trustworthiness and continuity at 15 (Venna & Kaski 2001) to the cosines of the tf-idf of all words, which is what the layouts of the
+others are made from. Distances on grids go around the torus; documents at one place are ordered at random.
 
-`topics`: fitted to four fifths of the documents over the same words. Log-likelihood of half of the tokens of each other document, given the
-other half, as perplexity; the halves are the same for all. Topics of all libraries are evaluated by one evaluator in float64, with the
-prior that the library has or has learned; a grid by its exact posterior. Coherence is gensim's `c_npmi` and `c_v` of ten top words in whole
-documents, diversity the share of different words among 25; of a grid they are of at most 100 windows, evenly spaced.
+`topics`: fitted to four fifths of the documents over the 3,000 most frequent words. Log-likelihood of half of the tokens of each other
+document, given the other half, as perplexity; the halves are the same for all. Topics of all libraries and of componential grids are
+evaluated by one evaluator in float64, with the prior that the library has or has learned; a counting grid by its exact posterior. Coherence
+is gensim's `c_npmi` and `c_v` of ten top words in whole documents, diversity the share of different words among 25; of a grid they are of
+at most 100 windows, evenly spaced.
 
 Mean and standard error over seeds, and processor seconds of the fits.
 """
@@ -22,21 +24,25 @@ Mean and standard error over seeds, and processor seconds of the fits.
 import argparse
 import csv
 import gzip
+import json
+import os
+import resource
 import statistics
-import time
+import subprocess
+import tempfile
 import warnings
 
 import numpy as np
 import scipy.sparse as sp
+from safetensors import safe_open
 from scipy.special import logsumexp, psi
 from sklearn.decomposition import NMF, LatentDirichletAllocation, TruncatedSVD
-from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.manifold import TSNE
 from sklearn.preprocessing import normalize
 
-import countgrid
-
 NEAREST = 15
+WORDS = 3000
 BLOCK = 256
 
 
@@ -56,12 +62,64 @@ def read(path, wanted, label):
     return sp.csr_matrix([[float(row[name]) for name in columns] for row in rows]), labels
 
 
-def counts(documents, **words):
-    """A matrix of counts of texts, and the words."""
+def counts(documents, min_documents, most=None):
+    """A matrix of counts of texts, and the words: runs of letters that are no stop words, the most frequent of them."""
     if sp.issparse(documents):
         return documents, None
-    vectorizer = countgrid.TextVectorizer(**words)
-    return vectorizer.fit_transform(documents), vectorizer.get_feature_names_out()
+    vectorizer = CountVectorizer(
+        stop_words="english", token_pattern=r"[^\W\d_]{2,}", min_df=min_documents, max_df=0.5, max_features=most
+    )
+    return vectorizer.fit_transform(documents).astype(float), vectorizer.get_feature_names_out()
+
+
+def processor_seconds():
+    """Of this process, and of those that it has run."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+class Grid:
+    """A grid of the program, with its defaults but for these options, fitted to rows of counts."""
+
+    def __init__(self, program, matrix, seed, options=()):
+        with tempfile.TemporaryDirectory() as folder:
+            table, path, places = (os.path.join(folder, name) for name in ("docword.made.txt", "model", "places.csv"))
+            entries = matrix.tocoo()
+            with open(table, "w", encoding="utf-8") as file:
+                file.write(f"{matrix.shape[0]}\n{matrix.shape[1]}\n{entries.nnz}\n")
+                for row, column, count in zip(entries.row, entries.col, entries.data):
+                    file.write(f"{row + 1} {column + 1} {int(count)}\n")
+            with open(os.path.join(folder, "vocab.made.txt"), "w", encoding="utf-8") as file:
+                file.writelines(f"w{column}\n" for column in range(matrix.shape[1]))
+            limits = ["--min-count", "1", "--max-share", "1", "--max-words", "1000000", "--stop-words", "none"]
+            command = [program, "fit", table, "--seed", str(seed), "-o", path, "--threads", "1", "--quiet"]
+            subprocess.run([*command, *limits, *options], check=True)
+            subprocess.run([program, "embed", path, table, "-o", places, "--quiet"], check=True)
+            with safe_open(path, "numpy") as model:
+                kept = [int(word[1:]) for word in json.loads(model.metadata()["vocabulary"])]
+                pi, self.window = model.get_tensor("pi").astype(float), model.get_tensor("window")
+                of_windows = "alpha" if "alpha" in model.keys() else "prior"
+                self.of_windows = model.get_tensor(of_windows).astype(float).ravel()
+            with open(places, encoding="utf-8", newline="") as file:
+                self.rows = list(csv.DictReader(file))
+        self.extents = pi.shape[1:]
+        self.pi = np.zeros((matrix.shape[1], *self.extents))
+        self.pi[kept] = pi
+
+    def places(self):
+        """The likeliest window of each row, and the extents; of rows without counts the first."""
+        coordinates = [[int(row[f"x{axis}"] or 0) for axis in range(len(self.extents))] for row in self.rows]
+        return np.ravel_multi_index(np.array(coordinates).T, self.extents), self.extents
+
+    def windows(self):
+        """The distributions of all windows: (words, windows). Words that no document of the fit has are as rare as can be."""
+        total = np.zeros_like(self.pi)
+        for offset in np.ndindex(*self.window):
+            total += np.roll(self.pi, [-step for step in offset], axis=tuple(range(1, self.pi.ndim)))
+        return np.maximum(total / np.prod(self.window), 1e-9).reshape(len(self.pi), -1)
+
+
+COMPONENTIAL = ("--model", "componential")
 
 
 def tf_idf(matrix):
@@ -82,14 +140,16 @@ class Plane:
 
 
 class Torus:
-    """Cells of a grid, whose edges meet."""
+    """Cells of a grid, whose edges meet; those that are equally far are in random order."""
 
     def __init__(self, cells, extents):
         self.places, self.extents = np.stack(np.unravel_index(cells, extents), axis=1), np.array(extents)
+        self.random = np.random.default_rng(0)
 
     def distances(self, rows):
         away = np.abs(self.places[rows, None] - self.places[None])
-        return (np.minimum(away, self.extents - away) ** 2).sum(axis=2).astype(float)
+        squares = (np.minimum(away, self.extents - away) ** 2).sum(axis=2)
+        return squares + self.random.random(squares.shape) / 2
 
 
 class Cosines:
@@ -102,41 +162,49 @@ class Cosines:
         return 1 - (self.matrix[rows] @ self.matrix.T).toarray()
 
 
-def ranks(space, rows, random):
-    """The order of all others by distance from each row, and the rank of each other, from 1; ties are in random order."""
-    found = space.distances(rows)
-    found[np.arange(len(rows)), rows] = -1
-    order = np.lexsort((random.random(found.shape), found), axis=1)
-    rank = np.empty_like(order)
-    np.put_along_axis(rank, order, np.arange(order.shape[1])[None].repeat(len(rows), axis=0), axis=1)
-    return order[:, 1:], rank
+def blocks(space, n):
+    """Rows, and their distances from all, of which that from itself is the least."""
+    for first in range(0, n, BLOCK):
+        rows = np.arange(first, min(first + BLOCK, n))
+        found = space.distances(rows)
+        found[np.arange(len(rows)), rows] = -1
+        yield rows, found
+
+
+def reference_of(space, n):
+    """The nearest of each row, and the rank of every other, from 1."""
+    near, rank = np.empty((n, NEAREST), int), np.empty((n, n), np.uint16)
+    for rows, found in blocks(space, n):
+        order = np.argsort(found, axis=1, kind="stable")
+        near[rows] = order[:, 1 : NEAREST + 1]
+        rank[rows[:, None], order] = np.arange(n, dtype=np.uint16)
+    return near, rank
 
 
 def measures(space, reference, labels):
     """15-NN, trustworthiness and continuity."""
     n, k = len(labels), NEAREST
-    random = np.random.default_rng(0)
+    true_near, true_rank = reference
     _, codes = np.unique(labels, return_inverse=True)
-    agree = intruders = lost = 0.0
-    for first in range(0, n, BLOCK):
-        rows = np.arange(first, min(first + BLOCK, n))
-        order, rank = ranks(space, rows, random)
-        true_order, true_rank = ranks(reference, rows, random)
-        near, true_near = order[:, :k], true_order[:, :k]
-        intruders += np.maximum(np.take_along_axis(true_rank, near, axis=1) - k, 0).sum()
-        lost += np.maximum(np.take_along_axis(rank, true_near, axis=1) - k, 0).sum()
-        for row, others in zip(rows, near):
+    agree = intruders = lost = 0
+    for rows, found in blocks(space, n):
+        near = np.argpartition(found, k, axis=1)[:, : k + 1]
+        for row, others, own in zip(rows, near, found):
+            others = others[others != row]
+            intruders += np.maximum(true_rank[row, others].astype(int) - k, 0).sum()
+            ranks = [np.count_nonzero(own < own[other]) for other in true_near[row]]
+            lost += np.maximum(np.array(ranks) - k, 0).sum()
             votes = np.bincount(codes[others], minlength=codes.max() + 1)
             agree += (votes[codes[row]] == votes.max()) / (votes == votes.max()).sum()
     scale = 2 / (n * k * (2 * n - 3 * k - 1))
     return agree / n, 1 - scale * intruders, 1 - scale * lost
 
 
-def maps_of(documents, everything):
+def maps_of(documents, everything, program):
     """Ways to lay documents out: name, and the function of a seed."""
     import umap
 
-    few, _ = counts(documents)
+    few, _ = counts(documents, 3, WORDS)
     spaces = {"": tf_idf(everything), ", words of the grid": tf_idf(few)}
     ways = {}
     for name, space in spaces.items():
@@ -151,30 +219,24 @@ def maps_of(documents, everything):
     ways["principal components"] = lambda seed: Plane(
         TruncatedSVD(2, random_state=seed).fit_transform(normalize(spaces[""]))
     )
-    grids = {"counting grid": few}
+    ways["counting grid"] = lambda seed: Torus(*Grid(program, few, seed).places())
     if not sp.issparse(documents):
-        grids["counting grid, 10,000 words"] = counts(documents, max_words=10_000, min_count=3)[0]
-
-    def grid(seed, x):
-        model = countgrid.CountingGrid(random_state=seed, n_jobs=1).fit(x)
-        return Torus(model.transform(x).argmax(axis=1), model.extents_)
-
-    for name, matrix in grids.items():
-        ways[name] = lambda seed, x=matrix: grid(seed, x)
+        ways["counting grid, all words"] = lambda seed: Torus(*Grid(program, everything, seed).places())
+    ways["componential grid"] = lambda seed: Torus(*Grid(program, few, seed, COMPONENTIAL).places())
     return ways
 
 
-def maps(documents, labels, seeds):
-    everything, _ = counts(documents, min_count=3, max_words=10**9)
-    reference = Cosines(tf_idf(everything))
+def maps(documents, labels, seeds, program):
+    everything, _ = counts(documents, 3)
+    reference = reference_of(Cosines(tf_idf(everything)), len(labels))
     print(f"{len(labels)} documents, {everything.shape[1]} words, {seeds} seeds")
     print("| map | 15-NN | trustworthiness | continuity | seconds |\n|---|---|---|---|---|", flush=True)
-    for name, way in maps_of(documents, everything).items():
+    for name, way in maps_of(documents, everything, program).items():
         figures, seconds = [], []
         for seed in range(1, seeds + 1):
-            began = time.process_time()
+            began = processor_seconds()
             space = way(seed)
-            seconds.append(time.process_time() - began)
+            seconds.append(processor_seconds() - began)
             figures.append(measures(space, reference, labels))
         cells = [mean(each, 3) for each in zip(*figures)]
         print(f"| {name} | {' | '.join(cells)} | {statistics.mean(seconds):.1f} |", flush=True)
@@ -222,15 +284,6 @@ def completed_by_topics(beta, alpha, given, scored):
     return log / scored.sum()
 
 
-def windows_of(model):
-    """The distributions of all windows: (words, cells)."""
-    pi = model.pi_.astype(float)
-    total = np.zeros_like(pi)
-    for offset in np.ndindex(*model.window_):
-        total += np.roll(pi, [-step for step in offset], axis=tuple(range(1, pi.ndim)))
-    return (total / np.prod(model.window_)).reshape(len(pi), -1)
-
-
 def completed_by_grid(h, prior, given, scored):
     log = given @ np.log(h) + np.log(prior)
     posterior = np.exp(log - logsumexp(log, axis=1, keepdims=True))
@@ -242,7 +295,7 @@ def completed_by_grid(h, prior, given, scored):
     return found / scored.sum()
 
 
-def fitted_topics(matrix, topics, seed, words):
+def fitted_topics(matrix, topics, seed, words, first):
     """Ways to find so many topics: name, and a function that gives distributions (topics, words) and a prior."""
     import tomotopy
 
@@ -250,33 +303,37 @@ def fitted_topics(matrix, topics, seed, words):
         model = LatentDirichletAllocation(topics, random_state=seed, max_iter=50, n_jobs=1).fit(matrix)
         return normalize(model.components_, norm="l1"), np.full(topics, model.doc_topic_prior_)
 
-    def of_tomotopy():
-        model = tomotopy.LDAModel(k=topics, seed=seed)
+    def trained(model, found):
         for row in range(matrix.shape[0]):
             own = matrix[row]
             if own.nnz:
                 model.add_doc([words[word] for word in np.repeat(own.indices, own.data.astype(int))])
         model.train(1000, workers=1)
         place = {word: n for n, word in enumerate(words)}
-        beta = np.full((topics, len(words)), 1e-9)
-        beta[:, [place[word] for word in model.used_vocabs]] = [
-            model.get_topic_word_dist(topic) for topic in range(topics)
-        ]
-        return normalize(beta, norm="l1"), np.array(model.alpha)
+        beta = np.full((len(found()), len(words)), 1e-9)
+        beta[:, [place[word] for word in model.used_vocabs]] = [model.get_topic_word_dist(k) for k in found()]
+        return normalize(beta, norm="l1"), model
 
-    def of_countgrid():
-        model = countgrid.LatentDirichlet(topics, random_state=seed, n_jobs=1).fit(matrix)
-        return normalize(model.components_.astype(float), norm="l1"), np.broadcast_to(model.alpha_, topics).astype(float)
+    def of_tomotopy():
+        beta, model = trained(tomotopy.LDAModel(k=topics, seed=seed), lambda: range(topics))
+        return beta, np.array(model.alpha)
+
+    def of_hdp():
+        model = tomotopy.HDPModel(initial_k=topics, seed=seed)
+        beta, model = trained(model, lambda: [topic for topic in range(model.k) if model.is_live_topic(topic)])
+        live = np.array([model.is_live_topic(topic) for topic in range(model.k)])
+        shares = np.array(model.get_count_by_topics(), float)[live]
+        return beta, model.alpha * shares / shares.sum()
 
     def of_nmf():
         space = tf_idf(matrix)
         model = NMF(topics, init="nndsvda", random_state=seed, max_iter=400).fit(space)
         return normalize(model.components_ + 1e-12, norm="l1"), None
 
-    return {
+    ways = {"HDP of tomotopy": of_hdp} if first else {}
+    return ways | {
         "LDA of scikit-learn": of_sklearn,
         "LDA of tomotopy": of_tomotopy,
-        "LDA of countgrid": of_countgrid,
         "NMF of tf-idf": of_nmf,
     }
 
@@ -296,8 +353,8 @@ def qualities(tables, matrix, words):
     return (*found, len(np.unique(top[:, :25])) / top[:, :25].size)
 
 
-def topics(documents, numbers, seeds):
-    matrix, words = counts(documents)
+def topics(documents, numbers, seeds, program):
+    matrix, words = counts(documents, 3, WORDS)
     held = np.arange(matrix.shape[0]) % 5 == 0
     fit, (given, scored) = matrix[~held].tocsr(), halves(matrix[held].tocsr())
     print(f"{fit.shape[0]} documents, {held.sum()} held out, {len(words)} words, {seeds} seeds")
@@ -307,23 +364,27 @@ def topics(documents, numbers, seeds):
         cells = [mean(each, digits) if None not in each else "-" for each, digits in zip(zip(*figures), (0, 3, 3, 3))]
         print(f"| {name} | {number} | {' | '.join(cells)} | {statistics.mean(seconds):.1f} |", flush=True)
 
-    figures, seconds, model = [], [], None
-    for seed in range(1, seeds + 1):
-        began = time.process_time()
-        model = countgrid.CountingGrid(random_state=seed, n_jobs=1).fit(fit)
-        seconds.append(time.process_time() - began)
-        h = windows_of(model)
-        chosen = np.linspace(0, h.shape[1], 100, endpoint=False).astype(int)
-        perplexity = np.exp(-completed_by_grid(h, model.prior_.astype(float).ravel(), given, scored))
-        figures.append((perplexity, *qualities(h.T[chosen], fit, words)))
-    show("counting grid", "x".join(map(str, model.extents_)), figures, seconds)
+    for name, options in {"counting grid": (), "componential grid": COMPONENTIAL}.items():
+        figures, seconds, model = [], [], None
+        for seed in range(1, seeds + 1):
+            began = processor_seconds()
+            model = Grid(program, fit, seed, options)
+            seconds.append(processor_seconds() - began)
+            h = model.windows()
+            chosen = np.linspace(0, h.shape[1], 100, endpoint=False).astype(int)
+            if options:
+                log = completed_by_topics(np.ascontiguousarray(h.T), model.of_windows, given, scored)
+            else:
+                log = completed_by_grid(h, model.of_windows, given, scored)
+            figures.append((np.exp(-log), *qualities(h.T[chosen], fit, words)))
+        show(name, "x".join(map(str, model.extents)), figures, seconds)
     for number in numbers:
         rows = {}
         for seed in range(1, seeds + 1):
-            for name, way in fitted_topics(fit, number, seed, words).items():
-                began = time.process_time()
+            for name, way in fitted_topics(fit, number, seed, words, number == numbers[0]).items():
+                began = processor_seconds()
                 beta, alpha = way()
-                spent = time.process_time() - began
+                spent = processor_seconds() - began
                 perplexity = None if alpha is None else np.exp(-completed_by_topics(beta, alpha, given, scored))
                 rows.setdefault(name, []).append(((perplexity, *qualities(beta, fit, words)), spent))
         for name, found in rows.items():
@@ -338,6 +399,7 @@ def mean(figures, digits):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["maps", "topics"])
+    parser.add_argument("program", help="`countgrid`")
     parser.add_argument("table")
     parser.add_argument("--label", default="class", help="column of labels [default: class]")
     parser.add_argument("--seeds", type=int, help="fits of each [default: 5 maps, 3 of topics]")
@@ -347,9 +409,9 @@ def main():
     warnings.filterwarnings("ignore")
     documents, labels = read(args.table, args.documents, args.label)
     if args.what == "maps":
-        maps(documents, labels, args.seeds or 5)
+        maps(documents, labels, args.seeds or 5, args.program)
     else:
-        topics(documents, [int(number) for number in args.topics.split(",")], args.seeds or 3)
+        topics(documents, [int(number) for number in args.topics.split(",")], args.seeds or 3, args.program)
 
 
 if __name__ == "__main__":

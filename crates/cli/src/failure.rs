@@ -170,7 +170,7 @@ fn map_remedy(error: &GtmError) -> &'static str {
 fn harmonium_remedy(error: &HarmoniumError) -> &'static str {
     match error {
         HarmoniumError::Diverged { .. } | HarmoniumError::Rate { .. } => {
-            "take a smaller --step-size, or leave it out for one that is surely stable"
+            "take a smaller --step-size, or leave it out for one that is stable as a rule"
         }
         HarmoniumError::Empty { .. } => "take --topics of at least 1, and data with words",
         HarmoniumError::TooLarge { .. } => "take fewer --topics or --max-words",

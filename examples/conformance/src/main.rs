@@ -3,6 +3,7 @@
 #![cfg_attr(not(target_family = "wasm"), forbid(unsafe_code))] // there the function that the host calls needs a name
 
 mod bags;
+mod components;
 mod elementary;
 mod em;
 mod events;
@@ -37,6 +38,7 @@ const RESULTS: &[Results] = &[
     fits::all,
     inference::all,
     readout::all,
+    components::all,
     states::all,
     topics::all,
     harmonium::all,

@@ -144,8 +144,9 @@ impl<T: Stored> Chain<T> {
     ///
     /// The curvature of the likelihood is at most the documents times the largest second moment of a direction of their
     /// counts, and so times their mean square. That is some tens for texts, where the number of words, the bound whatever
-    /// the documents are, is thousands: with steps so short 100 epochs of CD-1 leave couplings where they began. Samples
-    /// of binomial words have couplings far from where the mean square holds, and keep to the latter.
+    /// the documents are, is thousands: with steps so short 100 epochs of CD-1 leave couplings where they began. It is
+    /// the model's moments that count, which stay near the documents' where chains are brief and begin at documents;
+    /// persistent chains and sampled couplings leave them, and keep to the number of words.
     fn epsilon(
         &self,
         Source { options, data, .. }: Source<'_, T>,
@@ -158,11 +159,12 @@ impl<T: Stored> Chain<T> {
         }
         let (trials, shape) = (f64::from(options.trials), self.shape());
         let columns = (shape.rows() - shape.word_count()) as f64;
+        let leaves_documents = sampling || options.method == HarmoniumMethod::Persistent;
         Ok(match options.kind {
             HarmoniumKind::RateAdapting => {
                 step_bound(documents, 1, trials * self.squares.max(1.0).sqrt(), variance)?
             }
-            _ if sampling => step_bound(documents, shape.rows(), trials, variance)?,
+            _ if leaves_documents => step_bound(documents, shape.rows(), trials, variance)?,
             _ => step_bound(documents, 1, (self.squares + columns).max(1.0).sqrt(), variance)?,
         })
     }

@@ -258,10 +258,8 @@ impl<T: Stored> FittedHarmonium<T> {
     /// use countgrid_harmonium::{Harmonium, Shape};
     ///
     /// // Biases of two words, their couplings to two topics that differ in sign and size alone, and the sizes of the words.
-    /// let tables = [0.0_f64, 0.0, 0.5, -1.0, 0.25, -0.5, 1.0, 1.0];
-    /// let mut storage = countgrid_math::AlignedVec::zeroed(tables.len())?;
-    /// storage.copy_from_slice(&tables);
-    /// let model = Harmonium::new(Shape::words(2, 2)?, storage, &mut [])?;
+    /// let tables = vec![0.0_f64, 0.0, 0.5, -0.25, -1.0, 0.5, 1.0, 1.0];
+    /// let model = Harmonium::new(Shape::words(2, 2)?, tables, &mut [])?;
     /// let fitted = FittedHarmonium::new(ModelInfo::default(), HarmoniumKind::Single, model, None)?;
     /// assert!((fitted.effective_topics() - 1.0).abs() < 1e-12);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
