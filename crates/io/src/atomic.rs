@@ -1,7 +1,7 @@
 //! Files that are whole or not there.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -189,9 +189,9 @@ impl StagedFiles {
 /// or another program keeps one for long, the files get their names without.
 fn wait_for_lock(folder: &File) {
     for _ in 0..LOCK_TRIES {
-        match folder.try_lock() {
-            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_WAIT),
-            Ok(()) | Err(TryLockError::Error(_)) => return,
+        match folder.try_lock().map_err(io::Error::from) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(LOCK_WAIT),
+            _ => return,
         }
     }
 }
