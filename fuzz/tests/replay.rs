@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 type Body = fn(&[u8]);
 
 /// What each target runs. Some bodies also tell whether they accepted the input; only a panic counts here.
-const BODIES: [(&str, Body); 14] = [
+const BODIES: [(&str, Body); 15] = [
     ("any_model", |data| _ = countgrid_estimators::fuzzing::any_model(data)),
     ("blob", |data| _ = countgrid_grid::fuzzing::blob(data)),
     ("csr", |data| _ = countgrid_counts::fuzzing::csr(data)),
