@@ -106,12 +106,12 @@ fn demo() -> Result<Page, Box<dyn Error>> {
             ..Document::default()
         });
     }
-    let mass = coverage(EXTENTS, WINDOW, &documents)?;
+    let tokens: Vec<f64> = coverage(EXTENTS, WINDOW, &documents)?.iter().map(|mass| 14.0 * mass).collect();
     Ok(Page {
         title: "Stars, bread and boats".into(),
         extents: EXTENTS,
         window: WINDOW,
-        words: characteristic_words(&pi, cells, &vocabulary, Some(&mass), 6)?,
+        words: characteristic_words(&pi, cells, &vocabulary, &tokens, 6)?,
         documents,
         labels: TOPICS.iter().map(|(name, _)| (*name).into()).collect(),
         facts: vec![

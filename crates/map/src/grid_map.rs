@@ -1,6 +1,7 @@
 use crate::{
-    Document, MAX_CELLS, Page, PageError, Space, Word, characteristic_words, coverage, regions,
+    Document, MAX_CELLS, Page, PageError, Space, Word, coverage, regions,
     regions::MAX_SHARES,
+    words::{Choice, check},
 };
 
 /// Words that a cell shows at most.
@@ -158,8 +159,38 @@ impl GridMap {
         }
     }
 
-    /// The page, or one of each layer, with the words that distinguish a cell most from all layers together. `pi`
-    /// `[feature][cell]` are the distributions of the grid's cells, `vocabulary` `[feature]` their words. Documents
+    /// The words that are drawn, with the cells of all layers one after the other. Documents have `length` tokens each.
+    fn words(&self, pi: &[f32], vocabulary: &[impl AsRef<str>], length: f64) -> Result<Vec<Word>, PageError> {
+        let Planes { layers, extents, window } = self.planes;
+        let (plane, area) = (self.planes.plane(), (window[0] * window[1]) as f64);
+        let mut around = Vec::with_capacity(layers * plane); // tokens of the documents whose windows cover a cell
+        let mut starts = vec![0.0; layers * plane]; // of those whose windows start at one
+        for (layer, documents) in self.documents.iter().enumerate() {
+            around.extend(coverage(extents, window, documents)?.iter().map(|mass| mass * area * length));
+            for &(cell, q) in documents.iter().flat_map(|document| &document.posterior) {
+                starts[layer * plane + cell as usize] += f64::from(q) * length;
+            }
+        }
+        check(pi, layers * plane, vocabulary.len(), &around)?;
+        let total = starts.iter().sum();
+        let mut choice = Choice::new(vocabulary.len(), &around, total, WORDS);
+        let mut counts = vec![0.0; layers * plane];
+        for (feature, shares) in pi.chunks_exact((layers * plane).max(1)).enumerate() {
+            counts.iter_mut().zip(shares).for_each(|(count, &share)| *count = f64::from(share) / area);
+            let mut whole = 0.0;
+            for (counts, starts) in counts.chunks_exact_mut(plane).zip(starts.chunks_exact(plane)) {
+                window_sums(counts, extents, window, Windows::Ahead);
+                counts.iter_mut().zip(starts).for_each(|(count, tokens)| *count *= tokens);
+                whole += counts.iter().sum::<f64>();
+                window_sums(counts, extents, window, Windows::Over);
+            }
+            choice.add(feature, shares, &counts, whole);
+        }
+        Ok(choice.words(vocabulary))
+    }
+
+    /// The page, or one of each layer, with the words of each cell that the documents whose windows cover it use significantly more
+    /// often than others of all layers do, by the rule of [`characteristic_words`](crate::characteristic_words). `pi` `[feature][cell]` are the distributions of the grid's cells, `vocabulary` `[feature]` their words. Documents
     /// beyond [`MAX_DOCUMENTS`] are left out evenly, and a fact reports it.
     ///
     /// # Errors
@@ -174,12 +205,8 @@ impl GridMap {
     ) -> Result<Vec<Page>, PageError> {
         let Planes { layers, extents, window } = self.planes;
         let plane = self.planes.plane();
-        let mut mass = Vec::with_capacity(layers * plane);
-        for documents in &self.documents {
-            mass.extend(coverage(extents, window, documents)?);
-        }
-        let words = characteristic_words(pi, layers * plane, vocabulary, Some(&mass), WORDS)?;
         let all: usize = self.documents.iter().map(Vec::len).sum();
+        let words = self.words(pi, vocabulary, facts.tokens / all.max(1) as f64)?;
         let most = MAX_DOCUMENTS / layers;
         let page = |(layer, mut documents): (usize, Vec<Document>)| -> Result<Page, PageError> {
             let total = documents.len();
@@ -250,24 +277,52 @@ fn centre(start: usize, [rows, columns]: [usize; 2], window: [usize; 2]) -> usiz
     row % rows * columns + column % columns
 }
 
+/// Which windows a cell has to do with.
+#[derive(Clone, Copy)]
+enum Windows {
+    /// The one that starts at it.
+    Ahead,
+    /// All that cover it.
+    Over,
+}
+
+/// Sums over windows of a plane around the torus, in place: over the cells of the window that starts at each, or over the windows
+/// that cover it, by the cells where they start.
+fn window_sums(plane: &mut [f64], [rows, columns]: [usize; 2], window: [usize; 2], of: Windows) {
+    let mut line = vec![0.0; rows.max(columns)];
+    let mut along = |plane: &mut [f64], first: usize, step: usize, extent: usize, side: usize| {
+        let at = |cell: usize| first + cell * step;
+        for (cell, sum) in line.iter_mut().enumerate().take(extent) {
+            let from = match of {
+                Windows::Ahead => cell,
+                Windows::Over => cell + extent - (side - 1) % extent,
+            };
+            *sum = (0..side).fold(0.0, |sum, o| sum + plane[at((from + o) % extent)]);
+        }
+        for (cell, &sum) in line.iter().enumerate().take(extent) {
+            plane[at(cell)] = sum;
+        }
+    };
+    if window[1] > 1 {
+        (0..rows).for_each(|row| along(plane, row * columns, 1, columns, window[1]));
+    }
+    if window[0] > 1 {
+        (0..columns).for_each(|column| along(plane, column, columns, rows, window[0]));
+    }
+}
+
 /// The words of the windows of a layer, `[feature][cell]`, by the cell in their middle: means of the distributions of their cells,
 /// which begin at `first` of `cells`.
 fn windows(pi: &[f32], cells: usize, first: usize, extents: [usize; 2], window: [usize; 2]) -> Vec<f32> {
-    let [rows, columns] = extents;
-    let mut shares = Vec::with_capacity(pi.len() / cells.max(1) * rows * columns);
-    let (mut wide, mut tall) = (vec![0.0_f32; rows * columns], vec![0.0_f32; rows * columns]);
-    for plane in pi.chunks_exact(cells.max(1)) {
-        let plane = plane.get(first..first + rows * columns).unwrap_or_default();
-        for (cell, &p) in plane.iter().enumerate() {
-            wide[cell] = (1..window[1])
-                .fold(p, |sum, o| sum + plane[cell - cell % columns + (cell % columns + o) % columns]);
+    let plane = extents[0] * extents[1];
+    let mut shares = vec![0.0; pi.len() / cells.max(1) * plane];
+    let mut sums = vec![0.0; plane];
+    for (all, shares) in pi.chunks_exact(cells.max(1)).zip(shares.chunks_exact_mut(plane.max(1))) {
+        sums.iter_mut().zip(&all[first..]).for_each(|(sum, &p)| *sum = f64::from(p));
+        window_sums(&mut sums, extents, window, Windows::Ahead);
+        for (cell, sum) in sums.iter().enumerate() {
+            shares[centre(cell, extents, window)] = (sum / (window[0] * window[1]) as f64) as f32;
         }
-        for cell in 0..plane.len() {
-            let sum =
-                (1..window[0]).fold(wide[cell], |sum, o| sum + wide[(cell + o * columns) % (rows * columns)]);
-            tall[centre(cell, extents, window)] = sum / (window[0] * window[1]) as f32;
-        }
-        shares.extend_from_slice(&tall);
     }
     shares
 }

@@ -1,7 +1,7 @@
 //! A fitted map as one self-contained interactive page.
 //!
 //! Input is plain data: a [`Page`] of words, documents and labels on a torus of cells. [`characteristic_words`] chooses
-//! which words of a model to show where, [`GridMap`] makes the pages of a counting grid and its layers, and
+//! which words of a model to show where, by their significance, [`GridMap`] makes the pages of a counting grid and its layers, and
 //! [`write_html`] writes a page. The page shows words where they live, sized by weight, more of them the closer one
 //! looks; it pans and zooms around the torus without an edge, lists the documents near a place by their posterior, and
 //! colours by label. [`regions`] are parts of the map with names, shown by zoom; a search goes over every word of the documents'
@@ -18,7 +18,7 @@
 //!     title: "Sun and moon".into(),
 //!     extents: [1, 4],
 //!     window: [1, 2],
-//!     words: characteristic_words(&pi, 4, &["sun", "moon"], None, 1)?,
+//!     words: characteristic_words(&pi, 4, &["sun", "moon"], &[50.0; 4], 1)?,
 //!     documents: vec![Document { title: "A day".into(), posterior: vec![(0, 1.0)], ..Document::default() }],
 //!     ..Page::default()
 //! };
@@ -63,6 +63,7 @@ mod page;
 pub mod pictures;
 mod point_map;
 mod regions;
+mod significance;
 mod words;
 
 pub use crate::{

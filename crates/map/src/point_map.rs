@@ -1,5 +1,8 @@
 use crate::{Document, MAX_DOCUMENTS, Page, PageError, Space, characteristic_words, evenly_spaced, regions};
 
+/// Cells have no counts of tokens; as many per document as a text of some length has.
+const TOKENS: f64 = 100.0;
+
 /// Words that a cell shows at most.
 const WORDS: usize = 6;
 /// Cells of a document that a page keeps.
@@ -63,15 +66,14 @@ impl PointMap {
         relief: Vec<f32>,
         facts: Vec<(String, String)>,
     ) -> Result<Page, PageError> {
-        let words = characteristic_words(shares, self.mass.len(), vocabulary, Some(&self.mass), WORDS)?;
+        let tokens: Vec<f64> = self.mass.iter().map(|mass| TOKENS * mass).collect();
+        let words = characteristic_words(shares, self.mass.len(), vocabulary, &tokens, WORDS)?;
         let sampled_from = (self.documents.len() > MAX_DOCUMENTS).then_some(self.documents.len());
         let documents = match self.documents.len() {
             0..=MAX_DOCUMENTS => self.documents,
             _ => evenly_spaced(self.documents, MAX_DOCUMENTS),
         };
-        // Its cells have no counts of tokens; as many as a text of some length has.
-        let tokens = 100.0 * self.mass.iter().sum::<f64>();
-        let regions = regions(shares, self.extents, self.space, vocabulary, &self.mass, tokens)?;
+        let regions = regions(shares, self.extents, self.space, vocabulary, &self.mass, tokens.iter().sum())?;
         Ok(Page {
             title: title.to_owned(),
             regions,

@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
-use crate::{PageError, Space};
+use crate::{PageError, Space, significance::LogOdds};
 
 /// Levels of regions that a page has, from the largest to the smallest: so many regions, if the map has enough cells.
 const LEVELS: [usize; 3] = [8, 30, 120];
@@ -82,7 +82,7 @@ pub fn regions(
     tokens: f64,
 ) -> Result<Vec<RegionLevel>, PageError> {
     let cells = extents[0].saturating_mul(extents[1]);
-    crate::words::check(shares, cells, vocabulary.len(), Some(mass))?;
+    crate::words::check(shares, cells, vocabulary.len(), mass)?;
     let documents: f64 = mass.iter().sum();
     if cells < 2
         || shares.len() > MAX_SHARES
@@ -283,6 +283,7 @@ fn name(
     length: f64,
 ) {
     let features = vocabulary.len();
+    let odds = LogOdds { features: features as f64, variance: 0.0 };
     let mut above: Option<(Vec<Vec<usize>>, Vec<f64>)> = None; // names of the level before as features, and its counts
     for level in levels {
         let count = level.regions.len();
@@ -314,19 +315,11 @@ fn name(
             let parent_total: f64 = around.map_or(0.0, |(_, row)| row.iter().sum());
             let significance = |feature: usize| {
                 let prior = if all > 0.0 { features as f64 * whole[feature] / all } else { 0.0 };
-                let z = |inner: f64, inner_all: f64, outer: f64, outer_all: f64| {
-                    let (y, rest) = (inner + prior, (outer - inner).max(0.0) + prior);
-                    let others =
-                        (inner_all + features as f64 - y, outer_all - inner_all + features as f64 - rest);
-                    if !(y > 0.0 && rest > 0.0 && others.0 > 0.0 && others.1 > 0.0) {
-                        return 0.0;
-                    }
-                    libm::log(y / others.0 * (others.1 / rest)) / (1.0 / y + 1.0 / rest).sqrt()
-                };
-                let on_map = z(own[feature], inside, whole[feature], all);
+                let here = [own[feature], inside];
+                let on_map = odds.significance(here, [whole[feature], all], prior);
                 match around {
                     Some((_, row)) if parent_total - inside > 0.5 * length => {
-                        on_map.min(z(own[feature], inside, row[feature], parent_total))
+                        on_map.min(odds.significance(here, [row[feature], parent_total], prior))
                     }
                     _ => on_map,
                 }
