@@ -173,6 +173,10 @@ pub(crate) struct MapArgs {
     /// Folder of text files or web pages (recursive), or CSV, TSV, JSONL file with a text column, or UCI docword file; any
     /// of them may be gzipped. Without it: the doc comments of the crates that Cargo has unpacked here
     pub(crate) path: Option<PathBuf>,
+    /// Add the documents of this file or folder to a map that exists, whose model is named instead of data, with its map.html beside
+    /// it; nothing that is there moves. Writes the new map into another folder (--output)
+    #[arg(long, value_name = "NEW", conflicts_with_all = ["GridArgs", "WordArgs", "ScaleArgs", "TopographicArgs", "ComponentialArgs", "CheckpointArgs", "model", "sample", "title"])]
+    pub(crate) add: Option<PathBuf>,
     /// Folder for map.html, map.svg, map.png, places.csv and model.safetensors
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     pub(crate) output: PathBuf,
@@ -488,7 +492,7 @@ pub(crate) struct WordArgs {
 #[command(next_help_heading = "Grid")]
 pub(crate) struct GridArgs {
     /// Cells along each axis, such as 32x32, 40 or 12x12x12 [default: a square with about half as many cells
-    /// as documents, 8x8 to 64x64]
+    /// as documents, 4x4 to 64x64]
     #[arg(long, value_name = "SIDES")]
     pub(crate) grid: Option<Sides>,
     /// Cells of a window along each axis [default: a sixth of the grid's, 2 to 8]

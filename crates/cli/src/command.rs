@@ -1,5 +1,6 @@
 //! The commands, one module each; models that share a command have one too.
 
+mod add;
 pub(crate) mod compare;
 pub(crate) mod crossval;
 pub(crate) mod distributed;

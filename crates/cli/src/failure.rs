@@ -35,7 +35,7 @@ impl Failure {
     pub(crate) fn of_file(self, path: &Path) -> Self {
         let name = path.display().to_string();
         match self {
-            Self::Message(message) if !message.contains(&name) => Self::Message(format!("{name}: {message}")),
+            Self::Message(message) if !names(&message, &name) => Self::Message(format!("{name}: {message}")),
             other => other,
         }
     }
@@ -55,6 +55,14 @@ impl Failure {
             }
         }
     }
+}
+
+/// Whether a message names this file as messages do, before a colon or a comma: a short name may be part of any word.
+fn names(message: &str, file: &str) -> bool {
+    message.match_indices(file).any(|(at, _)| {
+        let (before, after) = (&message[..at], &message[at + file.len()..]);
+        !before.ends_with(|c: char| !c.is_whitespace()) && after.starts_with([':', ','])
+    })
 }
 
 impl fmt::Display for Failure {
@@ -362,5 +370,26 @@ impl From<EvaluationOptionError> for Failure {
             _ => BUG,
         };
         Self::new(error, remedy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_once() {
+        let of_file =
+            |message: &str, path: &str| match Failure::Message(message.to_owned()).of_file(path.as_ref()) {
+                Failure::Message(message) => message,
+                _ => String::new(),
+            };
+        assert_eq!(of_file("a model of a map", "a"), "a: a model of a map");
+        assert_eq!(of_file("data.csv, line 3: no text", "data.csv"), "data.csv, line 3: no text");
+        assert_eq!(
+            of_file("the table: old data.csv: no text", "data.csv"),
+            "the table: old data.csv: no text"
+        );
+        assert_eq!(of_file("my-data.csv: no text", "data.csv"), "data.csv: my-data.csv: no text");
     }
 }

@@ -2,6 +2,7 @@
 
 mod common;
 
+mod adding;
 mod bad_input;
 mod componential;
 mod crossval;

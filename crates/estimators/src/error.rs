@@ -56,6 +56,8 @@ pub enum EstimatorError {
     /// A grid that cannot be shown on a page.
     #[cfg(feature = "pages")]
     Page(countgrid_map::PageError),
+    /// A page that is that of another model.
+    OtherModel,
     /// A model file could not be read or written.
     File(ModelError),
     /// A model that cannot be a file.
@@ -122,6 +124,9 @@ impl fmt::Display for EstimatorError {
             Self::Fit(error) => error.fmt(f),
             #[cfg(feature = "pages")]
             Self::Page(error) => error.fmt(f),
+            Self::OtherModel => {
+                f.write_str("the page is that of another model, by the checksum among its facts")
+            }
             Self::File(error) => error.fmt(f),
             Self::ModelBytes(error) => error.fmt(f),
             Self::Model(error) => error.fmt(f),

@@ -88,7 +88,7 @@ pub use crate::distributed::{
     LeafDocuments, LeafSums, leaf_digests,
 };
 #[cfg(feature = "pages")]
-pub use crate::pages::{GridPage, PageDocuments};
+pub use crate::pages::{AddedDocuments, GridPage, PageDocuments};
 pub use crate::{
     any::AnyModel,
     blocks::{BagError, BagTotals, BlockLearner, BlockPass},

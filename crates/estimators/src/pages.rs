@@ -3,11 +3,16 @@
 use countgrid_corpus::{ColumnValues, Corpus, DocumentInfo};
 use countgrid_grid::WindowPosterior;
 use countgrid_io::ModelFile;
-use countgrid_map::{Document, DocumentPosterior, Field, FieldKind, GridFacts, GridMap, Page, PageColumn};
+use countgrid_map::{
+    Document, DocumentPosterior, Field, FieldKind, GridFacts, GridMap, Page, PageColumn, PageError,
+};
 use countgrid_math::Real;
 use serde_json::Value;
 
 use crate::{EstimatorError, FittedComponential, FittedGrid, GridLayout, ModelInfo, Stored, format_sides};
+
+/// The fact of a page that has the checksum of its model.
+const MODEL: &str = "Model";
 
 /// Windows of a document that are looked up.
 const WINDOWS: usize = 8;
@@ -121,7 +126,75 @@ impl<T: Stored> FittedGrid<T> {
     }
 }
 
+/// What was added to a page.
+///
+/// Example: [`FittedGrid::add_to_page`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AddedDocuments {
+    /// Documents.
+    pub documents: usize,
+    /// Those of them that have a known word, and so a place.
+    pub placed: usize,
+    /// Share of their tokens that are words of the model; 0 if they have none.
+    pub known_share: f64,
+}
+
+impl<T: Stored> FittedGrid<T> {
+    /// Adds the documents of a corpus, which was counted over the words of this model, to its page, as [`Page::add`] does: everything
+    /// that is there stays where it is.
+    ///
+    /// # Errors
+    /// [`EstimatorError::OtherModel`] if the page is that of another model, by the checksum among its facts; [`EstimatorError::Page`] for a
+    /// grid of layers or one that has no page; those of [`FittedGrid::for_each_posterior`].
+    ///
+    /// ```
+    /// use countgrid_corpus::{Corpus, CorpusOptions};
+    /// use countgrid_estimators::{GridOptions, GridPlan, no_observer};
+    /// let options = CorpusOptions::default();
+    /// let corpus = Corpus::<f32>::from_texts(&["red ants", "blue ants", "red sky"], &options)?;
+    /// let grid = GridPlan::new(&GridOptions::default())?.fit(&corpus, no_observer)?;
+    /// let mut page = grid.pages(&corpus)?.remove(0).page;
+    /// let info = &grid.info;
+    /// let new = Corpus::count_texts(&["blue sky", "green sea"], &info.vocabulary, &info.text, &options)?;
+    /// let added = grid.add_to_page(&mut page, &new, "new")?;
+    /// assert_eq!((added.documents, added.placed, added.known_share), (2, 1, 0.5));
+    /// assert_eq!((page.documents.len(), page.added), (5, Some(3)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn add_to_page(
+        &self,
+        page: &mut Page,
+        corpus: &Corpus<T>,
+        name: &str,
+    ) -> Result<AddedDocuments, EstimatorError> {
+        let mut pages = PageBuilder::new(self.layout(), corpus)?;
+        let mut known = 0.0;
+        self.for_each_posterior(&corpus.bags, |bag, tokens, posterior| {
+            known += tokens;
+            let mut best = [(0, T::zero()); WINDOWS];
+            let found = if tokens > 0.0 { posterior.best(&mut best) } else { 0 };
+            pages.add(bag, &best[..found], posterior);
+        })?;
+        pages.add_to(page, name, known, &self.to_file())
+    }
+}
+
 impl<T: Stored> FittedComponential<T> {
+    /// Adds the documents of a corpus to the page of this model, as [`FittedGrid::add_to_page`] does.
+    ///
+    /// # Errors
+    /// Those of [`FittedGrid::add_to_page`] and [`FittedComponential::for_each_inference`].
+    pub fn add_to_page(
+        &self,
+        page: &mut Page,
+        corpus: &Corpus<T>,
+        name: &str,
+    ) -> Result<AddedDocuments, EstimatorError> {
+        let mut known = 0.0;
+        let pages = self.page_documents(corpus, |tokens| known += tokens)?;
+        pages.add_to(page, name, known, &self.to_file())
+    }
+
     /// The pages as those of [`FittedGrid::pages`]: a document is drawn where it is expected to draw most of its tokens from, and lies
     /// in all the windows that it draws from.
     ///
@@ -129,9 +202,20 @@ impl<T: Stored> FittedComponential<T> {
     /// [`EstimatorError::Page`] for a grid that cannot be shown on a page; those of
     /// [`FittedComponential::for_each_inference`].
     pub fn pages(&self, corpus: &Corpus<T>) -> Result<Vec<GridPage>, EstimatorError> {
+        let pages = self.page_documents(corpus, |_| ())?;
+        pages.finish(&self.info, self.grid().tables().0, &self.to_file())
+    }
+
+    /// The documents of a page, each with the windows that it draws most from; `seen` is told the tokens of each.
+    fn page_documents<'a>(
+        &'a self,
+        corpus: &'a Corpus<T>,
+        mut seen: impl FnMut(f64),
+    ) -> Result<PageBuilder<'a, T>, EstimatorError> {
         let mut pages = PageBuilder::new(self.layout(), corpus)?;
         let mut order: Vec<usize> = Vec::new();
         self.for_each_inference(&corpus.bags, |bag, tokens, found| {
+            seen(tokens);
             order.clear();
             if tokens > 0.0 {
                 order.extend((0..found.shares.len()).filter(|&cell| found.shares[cell] > T::zero()));
@@ -147,7 +231,7 @@ impl<T: Stored> FittedComponential<T> {
             let best: Vec<_> = order.iter().map(|&cell| (cell, found.shares[cell])).collect();
             pages.add(bag, &best, found.shares);
         })?;
-        pages.finish(&self.info, self.grid().tables().0, &self.to_file())
+        Ok(pages)
     }
 }
 
@@ -183,6 +267,34 @@ impl<'a, T: Stored> PageBuilder<'a, T> {
         self.map.push(document, DocumentPosterior { best: &best, layers: &self.mass });
     }
 
+    /// Adds the documents to a page of the model in the file; `known` of their tokens are words of the model.
+    fn add_to(
+        self,
+        page: &mut Page,
+        name: &str,
+        known: f64,
+        file: &ModelFile,
+    ) -> Result<AddedDocuments, EstimatorError> {
+        let checksum = file.checksum()?;
+        if !page.facts.contains(&(MODEL.to_owned(), checksum)) {
+            return Err(EstimatorError::OtherModel);
+        }
+        if self.mass.len() > 1 {
+            return Err(PageError::Layers { limit: 1, found: self.mass.len() }.into());
+        }
+        let documents = self.map.documents(0).to_vec();
+        let tokens: f64 = self.corpus.documents.iter().map(|document| document.tokens).sum();
+        let added = AddedDocuments {
+            documents: documents.len(),
+            placed: documents.iter().filter(|document| !document.posterior.is_empty()).count(),
+            known_share: if tokens > 0.0 { known / tokens } else { 0.0 },
+        };
+        page.add(name, documents, &self.corpus.labels.names, &self.documents.columns())?;
+        let share = format!("{:.1} % of the words of {name} are words of the map", 100.0 * added.known_share);
+        page.facts.push(("Known".to_owned(), share));
+        Ok(added)
+    }
+
     fn finish(self, info: &ModelInfo, pi: &[T], file: &ModelFile) -> Result<Vec<GridPage>, EstimatorError> {
         let Self { corpus, documents: shown, extents, window, map, mass } = self;
         let pi: Vec<f32> = pi.iter().map(|&p| Real::to_f64(p) as f32).collect();
@@ -198,7 +310,7 @@ impl<'a, T: Stored> PageBuilder<'a, T> {
         };
         let documents: Vec<_> = (0..mass.len()).map(|layer| map.documents(layer).len()).collect();
         let mut pages = map.pages(&info.title, &pi, &corpus.vocabulary, &corpus.labels.names, &facts)?;
-        let model = ("Model".to_owned(), file.checksum()?);
+        let model = (MODEL.to_owned(), file.checksum()?);
         let columns = shown.columns();
         for page in &mut pages {
             page.facts.push(model.clone());

@@ -44,7 +44,7 @@ fn options_are_written_with_the_names_of_reports() {
     }
     assert_eq!(from_str::<Candidate>(&json).unwrap(), candidate);
     let short =
-        r#"{"name":"a","options":{"model":"lda","classifier":"svm-rbf","words":{"stop_words":"english"}}}"#;
+        r#"{"name":"a","options":{"model":"lda","classifier":"svm-rbf","words":{"stop_words":"auto"}}}"#;
     assert_eq!(from_str::<Candidate>(short).unwrap(), candidate);
     let unknown = short.replace("svm-rbf", "svm-tree");
     assert!(from_str::<Candidate>(&unknown).unwrap_err().to_string().contains("svm-rbf"));

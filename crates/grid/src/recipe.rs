@@ -19,19 +19,22 @@ const LEAST: f64 = 0.02;
 /// The most that they are.
 const MOST: f64 = 0.25;
 
-/// The side of a square grid for so many bags: a multiple of 4 from 8 to 64 with about half as many cells as bags.
+/// The side of a square grid for so many bags: 4, 6 or a multiple of 4 from 8 to 64, with about half as many cells as bags.
 ///
 /// ```
 /// use countgrid_grid::{default_extent, default_side};
-/// assert_eq!([0, 200, 2_016, 1 << 20].map(default_extent), [8, 12, 32, 64]);
+/// assert_eq!([3, 60, 200, 2_016, 1 << 20].map(default_extent), [4, 6, 12, 32, 64]);
 /// assert_eq!([8, 32, 64].map(default_side), [2, 5, 8]);
 /// ```
 #[must_use]
 pub const fn default_extent(bags: usize) -> usize {
-    // 4 round(√(bags / 2) / 4), in whole numbers
+    // 4 round(√(bags / 2) / 4), in whole numbers; below 8 2 round(√(bags / 2) / 2)
     let side = (bags / 8).isqrt().div_ceil(2) * 4;
-    if side < 8 {
-        8
+    let small = (bags / 2).isqrt().div_ceil(2) * 2;
+    if small < 4 {
+        4
+    } else if small < 8 {
+        small
     } else if side > 64 {
         64
     } else {
@@ -40,7 +43,7 @@ pub const fn default_extent(bags: usize) -> usize {
 }
 
 /// The side of a window along an axis of so many cells: a sixth of them, 2 to 8. With [`default_extent`] some ten bags
-/// share each window, and some forty windows fit side by side.
+/// share each window, and some forty windows fit side by side, unless bags are few.
 #[must_use]
 pub const fn default_side(extent: usize) -> usize {
     let sixth = extent / 6 + (extent % 6 >= 3) as usize;
@@ -134,8 +137,9 @@ mod tests {
     fn whole_numbers_round_as_real_ones() {
         extern crate std;
         for bags in (0..20_000).chain([1 << 20, usize::MAX]) {
-            let fine = 4.0 * ((bags as f64 / 2.0).sqrt() / 4.0).round();
-            assert_eq!(default_extent(bags), fine.clamp(8.0, 64.0) as usize, "{bags} bags");
+            let rounded = |to: f64| to * ((bags as f64 / 2.0).sqrt() / to).round();
+            let side = if rounded(2.0) < 8.0 { rounded(2.0).max(4.0) } else { rounded(4.0).clamp(8.0, 64.0) };
+            assert_eq!(default_extent(bags), side as usize, "{bags} bags");
         }
         for extent in 1..1_000 {
             let sixth = (extent as f64 / 6.0).round() as usize;

@@ -29,6 +29,8 @@ pub enum PageError {
     Place { document: usize },
     /// A document has a label that does not exist.
     Label { document: usize, label: u32, labels: usize },
+    /// Documents are said to be added from one on that does not exist.
+    Added { first: usize, documents: usize },
     /// A document has neither no fields nor one for each column.
     Fields { document: usize, expected: usize, found: usize },
     /// A field is not of the kind of its column: a number that is not finite, a category that does not exist.
@@ -67,6 +69,9 @@ impl fmt::Display for PageError {
             Self::Place { document } => write!(f, "document {document} has a place outside the map"),
             Self::Label { document, label, labels } => {
                 write!(f, "document {document} has label {label} of {labels}")
+            }
+            Self::Added { first, documents } => {
+                write!(f, "documents are added from {first} on, and there are {documents}")
             }
             Self::Fields { document, expected, found } => {
                 write!(f, "document {document} has {found} fields, needs {expected} or none")
@@ -128,5 +133,64 @@ impl From<PageError> for WriteError {
 impl From<io::Error> for WriteError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
+    }
+}
+
+/// Why a page could not be read.
+///
+/// Example: [`read_html`](crate::read_html).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PageReadError {
+    /// There is no data of a map in it.
+    NoData,
+    /// The data is not what a page has: the reason.
+    Data(String),
+    /// A table has another length than what it is of.
+    Length {
+        /// Its name.
+        table: &'static str,
+        /// Elements that it needs.
+        expected: usize,
+        /// Elements that it has.
+        found: usize,
+    },
+    /// Whole texts are damaged, or too long.
+    Texts {
+        /// In which piece of them.
+        chunk: usize,
+    },
+    /// What it shows is not in order.
+    Page(PageError),
+}
+
+impl fmt::Display for PageReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoData => {
+                f.write_str("there is no data of a map in it; a page that countgrid has drawn has it")
+            }
+            Self::Data(error) => write!(f, "the data of the map is damaged: {error}"),
+            Self::Length { table, expected, found } => {
+                write!(f, "the data of the map is damaged: `{table}` has {found} elements, needs {expected}")
+            }
+            Self::Texts { chunk } => write!(f, "piece {chunk} of the whole texts is damaged or too long"),
+            Self::Page(error) => error.fmt(f),
+        }
+    }
+}
+
+impl error::Error for PageReadError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Page(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<PageError> for PageReadError {
+    fn from(error: PageError) -> Self {
+        Self::Page(error)
     }
 }

@@ -14,6 +14,9 @@ pub const MAX_LAYERS: usize = 9;
 /// Documents that the pages of a map list at most, all together: a page holds about half a kilobyte of each.
 pub const MAX_DOCUMENTS: usize = 20_000;
 
+/// With fewer documents a page says that their places tell little.
+pub const FEW_DOCUMENTS: usize = 20;
+
 /// The planes that pages show of a counting grid, one after the other in its cells.
 ///
 /// ```
@@ -239,8 +242,11 @@ impl GridMap {
             };
             let here = words.iter().filter(|word| (first..first + plane).contains(&(word.cell as usize)));
             let words = here.map(|word| Word { cell: word.cell - first as u32, ..word.clone() }).collect();
+            let few = "too few for a map: where they lie tells little; all of it rests on a handful of texts"
+                .to_owned();
             let facts = [
                 ("Documents", Some(listed)),
+                ("These documents are", (all < FEW_DOCUMENTS).then_some(few)),
                 ("Tokens", Some(group_digits(facts.tokens.round()))),
                 ("Vocabulary", Some(format!("{} words", group_digits(vocabulary.len())))),
                 ("Grid", Some(facts.grid.to_owned())),

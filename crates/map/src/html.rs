@@ -101,6 +101,9 @@ struct Data<'a> {
     space: Option<&'static str>,
     #[serde(rename = "sampledFrom", skip_serializing_if = "Option::is_none")]
     sampled_from: Option<usize>,
+    /// The first document that was added.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    added: Option<usize>,
     labels: &'a [String],
     facts: &'a [(String, String)],
     words: Vec<&'a str>,
@@ -192,6 +195,7 @@ fn data(page: &Page) -> Result<String, WriteError> {
         window: page.window,
         space: (page.space == Space::Plane).then_some("plane"),
         sampled_from: page.sampled_from,
+        added: page.added,
         labels: &page.labels,
         facts: &page.facts,
         words: each_word().map(|Word { text, .. }| text.as_str()).collect(),

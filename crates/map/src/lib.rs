@@ -46,6 +46,7 @@
 //! | lists as CSV and JSON, the view as PNG and SVG | "table", "JSON", "the drawing is whole" |
 //! | an address brings back view, query, place, region, selection, filters and colours | "address", "the selection comes back", "colours come back" |
 //! | `?embed` | "embedded" |
+//! | documents that are added later, and the regions that grow by them | page "added"; "what was added against what was there", "shares of" |
 //!
 //! Feature `pictures`: charts, maps of points and pages as pictures for papers, SVG and PNG.
 //!
@@ -55,6 +56,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
+mod add;
 mod error;
 mod grid_map;
 mod html;
@@ -62,14 +64,16 @@ mod page;
 #[cfg(feature = "pictures")]
 pub mod pictures;
 mod point_map;
+mod read;
 mod regions;
 mod significance;
 mod words;
 
 pub use crate::{
-    error::{PageError, WriteError},
+    error::{PageError, PageReadError, WriteError},
     grid_map::{
-        DocumentPosterior, GridFacts, GridMap, MAX_DOCUMENTS, MAX_LAYERS, Planes, evenly_spaced, group_digits,
+        DocumentPosterior, FEW_DOCUMENTS, GridFacts, GridMap, MAX_DOCUMENTS, MAX_LAYERS, Planes,
+        evenly_spaced, group_digits,
     },
     html::write_html,
     page::{
@@ -77,6 +81,7 @@ pub use crate::{
         truncate_text,
     },
     point_map::PointMap,
+    read::read_html,
     regions::{Region, RegionLevel, regions},
     words::characteristic_words,
 };

@@ -43,6 +43,8 @@ pub struct Page {
     pub documents: Vec<Document>,
     /// How many documents there are, if the page has only some of them.
     pub sampled_from: Option<usize>,
+    /// The first document that was added to the map of those before it; from it on documents are drawn larger and with a dark edge.
+    pub added: Option<usize>,
     /// Names of the labels.
     pub labels: Vec<String>,
     /// Further columns of the documents, by which the page filters and colours them.
@@ -159,6 +161,9 @@ impl Page {
         }
         if let Some(index) = self.relief.iter().position(|height| !(*height >= 0.0 && height.is_finite())) {
             return Err(PageError::Value { table: "relief", index });
+        }
+        if let Some(first) = self.added.filter(|&first| first > self.documents.len()) {
+            return Err(PageError::Added { first, documents: self.documents.len() });
         }
         for (word, Word { cell, weight, .. }) in self.words.iter().enumerate() {
             if usize::try_from(*cell).map_or(true, |cell| cell >= cells) {

@@ -84,6 +84,7 @@ impl PointMap {
             words,
             documents,
             sampled_from,
+            added: None,
             labels: labels.to_vec(),
             facts,
             columns: Vec::new(),

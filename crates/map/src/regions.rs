@@ -48,8 +48,9 @@ pub struct RegionLevel {
 /// alike. Of equal costs the cells that come first are merged first, so regions follow from the numbers alone.
 ///
 /// A name has the words whose log-odds against the rest of the map, and on lower levels against the rest of the region above too,
-/// are most significant: `z = ln(odds ratio) / sqrt(1 / y + 1 / y')`, where `y` and `y'` are the counts of the word inside and
-/// outside, each with its share of one token more per word of the vocabulary, as a prior. No two regions of one region above share
+/// are most significant: `z = ln(odds ratio) / sqrt(1 / y + 1 / y' + 0.1)`, where `y` and `y'` are the counts of the word inside and
+/// outside, each with its share of one token more per word of the vocabulary, as a prior; of the 0.1
+/// [`characteristic_words`](crate::characteristic_words) tells. No two regions of one region above share
 /// a word of their names, nor has a name one of the region above,
 /// or two forms of one word (`car` and `cars`).
 ///
@@ -283,7 +284,7 @@ fn name(
     length: f64,
 ) {
     let features = vocabulary.len();
-    let odds = LogOdds { features: features as f64, variance: 0.0 };
+    let odds = LogOdds { features: features as f64 };
     let mut above: Option<(Vec<Vec<usize>>, Vec<f64>)> = None; // names of the level before as features, and its counts
     for level in levels {
         let count = level.regions.len();

@@ -1,11 +1,7 @@
 use crate::{PageError, Word, significance::LogOdds};
 
-/// Significance that a word needs to be drawn; on a map of little text half of the largest, if that is less.
+/// Significance that a word needs to be drawn; on a map of little text a quarter of the largest, if that is less.
 const LEAST: f64 = 3.0;
-/// Relative variance of how often a word is used from one set of documents to another of the same subject, beyond that of counts:
-/// authors have habits, and a text that has a word once has it again. About a third of the rate, squared.
-const BURSTS: f64 = 0.1;
-
 /// Which words are drawn where: in each cell those that its texts use significantly more often than others do.
 ///
 /// `pi` `[feature][cell]` are the distributions of the cells, `vocabulary` `[feature]` the words, `tokens` `[cell]` how many words
@@ -20,7 +16,7 @@ const BURSTS: f64 = 0.1;
 /// the rate of a word differs between any two sets of documents: without it what is said often would be significant everywhere.
 ///
 /// Each cell gets its `per_cell` words of greatest weight, if they are likelier there than in all texts and their weight is
-/// above 3, or half of the map's greatest, if that is less. The result is in order of cells, then falling weight, then feature.
+/// above 3, or a quarter of the map's greatest, if that is less. The result is in order of cells, then falling weight, then feature.
 ///
 /// # Source
 /// Monroe, Colaresi & Quinn, Fightin' words, Political Analysis 16 (2008), Eqs. 16 to 22. That words come in bursts, beyond Poisson's
@@ -71,7 +67,7 @@ pub(crate) struct Choice<'a> {
 impl<'a> Choice<'a> {
     /// Of so many features, for cells that have so many tokens around them, of so many in all.
     pub(crate) fn new(features: usize, around: &'a [f64], total: f64, per_cell: usize) -> Self {
-        let odds = LogOdds { features: features as f64, variance: BURSTS };
+        let odds = LogOdds { features: features as f64 };
         Self { odds, around, total, per_cell, largest: 0.0, best: vec![Vec::new(); around.len()] }
     }
 
@@ -93,7 +89,7 @@ impl<'a> Choice<'a> {
 
     /// The words of all cells.
     pub(crate) fn words(self, vocabulary: &[impl AsRef<str>]) -> Vec<Word> {
-        let least = LEAST.min(0.5 * self.largest);
+        let least = LEAST.min(0.25 * self.largest);
         let mut words = Vec::with_capacity(self.best.iter().map(Vec::len).sum());
         for (cell, candidates) in (0u32..).zip(self.best) {
             let drawn = candidates.into_iter().take_while(|candidate| candidate.weight > least);

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use countgrid_map::{
-    Document, Field, FieldKind, Page, PageColumn, Region, RegionLevel, Space, Word, write_html,
+    Document, Field, FieldKind, Page, PageColumn, PageReadError, Region, RegionLevel, Space, Word, read_html,
+    write_html,
 };
 
 /// `CHROMIUM`, or the first of the usual names on the path.
@@ -189,6 +190,57 @@ fn report(browser: &Path, file: &Path, profile: &Path) -> String {
 }
 
 #[test]
+fn pages_come_back() {
+    for page in [
+        page([12, 16], [3, 4], 300, 3),
+        page([1, 24], [1, 5], 80, 0),
+        Page { added: Some(30), sampled_from: Some(70), ..hostile() },
+        points(Space::Plane, [15, 18], 60, 3),
+        Page { extents: [4, 4], window: [2, 2], ..Page::default() },
+    ] {
+        let html = |page: &Page| {
+            let mut html = Vec::new();
+            write_html(page, &mut html).unwrap();
+            String::from_utf8(html).unwrap()
+        };
+        let written = html(&page);
+        let read = read_html(&written).unwrap();
+        assert_eq!(html(&read), written);
+        let of_documents = |page: &Page| {
+            let of = |document: &Document| {
+                let ended = document.text.replace('\0', "\u{fffd}");
+                (document.title.clone(), document.label, ended, document.snippet.clone())
+            };
+            page.documents.iter().map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(of_documents(&read), of_documents(&page));
+        assert_eq!((&read.labels, &read.columns, &read.facts), (&page.labels, &page.columns, &page.facts));
+        assert_eq!(
+            (&read.regions, read.added, read.sampled_from),
+            (&page.regions, page.added, page.sampled_from)
+        );
+        // Damaged ones are refused, and none ends the program.
+        for at in
+            (0..written.len()).step_by(written.len() / 40 + 1).filter(|&at| written.is_char_boundary(at))
+        {
+            let _refused_or_not = read_html(&written[..at]);
+        }
+        let data = written.find("{\"title\"").unwrap();
+        for (old, new) in [
+            ("\"posteriors\":[", "\"posteriors\":[[],"),
+            ("\"extents\":[", "\"extents\":[9999999,"),
+            ("\"labels\":", "\"labeIs\":"),
+        ] {
+            assert!(
+                read_html(&(written[..data].to_owned() + &written[data..].replacen(old, new, 1))).is_err(),
+                "{new}"
+            );
+        }
+    }
+    assert_eq!(read_html("<html></html>"), Err(PageReadError::NoData));
+}
+
+#[test]
 #[ignore = "slow: `cargo test --workspace -- --include-ignored`"]
 fn pages_pass_their_selftest() {
     let Some(browser) = browser() else {
@@ -216,6 +268,8 @@ fn pages_pass_their_selftest() {
         ("cells of a plane", Page { space: Space::Plane, ..page([7, 9], [1, 1], 60, 2) }),
         ("a line of points", points(Space::Plane, [1, 20], 30, 0)),
         ("a point", points(Space::Plane, [1, 1], 1, 1)),
+        ("added", Page { added: Some(250), ..page([12, 16], [3, 4], 300, 3) }),
+        ("added without labels", Page { added: Some(0), ..page([8, 8], [5, 5], 60, 0) }),
     ];
     let profile = folder.path().join("profile");
     for (name, page) in pages {

@@ -336,3 +336,62 @@ proptest! {
         prop_assert_eq!(html(&page), html(&page.clone()));
     }
 }
+
+#[test]
+fn added_documents_have_the_labels_and_columns_of_the_page() {
+    use countgrid_map::{Field, FieldKind, PageColumn};
+    let categories =
+        |names: &[&str]| FieldKind::Categories(names.iter().map(|&name| name.to_owned()).collect());
+    let column = |name: &str, kind: FieldKind| PageColumn { name: name.to_owned(), kind };
+    let mut page = Page {
+        columns: vec![column("from", categories(&["Ghent"])), column("pages", FieldKind::Numbers)],
+        ..page()
+    };
+    page.documents[0].fields = vec![Field::Category(0), Field::Number(3.0)];
+    let before = page.clone();
+    let document = |label: u32, fields: Vec<Field>| Document {
+        label: Some(label),
+        fields,
+        posterior: vec![(3, 1.0)],
+        ..Document::default()
+    };
+    let columns = [column("pages", FieldKind::Texts), column("from", categories(&["Rome", "Ghent"]))];
+    let labels = ["two".to_owned(), "three".to_owned()];
+    let new = vec![
+        document(0, vec![Field::Text("x".into()), Field::Category(1)]),
+        document(1, vec![Field::Empty, Field::Category(0)]),
+    ];
+    page.add("new", new, &labels, &columns).unwrap();
+    assert_eq!(page.labels, ["one", "two", "three"]);
+    let names: Vec<_> = page.columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names, ["from", "pages", "pages", "added"]);
+    assert_eq!(page.columns[0].kind, categories(&["Ghent", "Rome"]));
+    let fields: Vec<_> = page.documents.iter().map(|document| document.fields.clone()).collect();
+    let (none, number, category) = (Field::Empty, Field::Number(3.0), Field::Category);
+    assert_eq!(
+        fields,
+        [
+            vec![category(0), number, none.clone(), category(0)],
+            vec![category(0), none.clone(), Field::Text("x".into()), category(1)],
+            vec![category(1), none.clone(), none, category(1)],
+        ]
+    );
+    assert_eq!(
+        page.documents.iter().map(|document| document.label).collect::<Vec<_>>(),
+        [Some(1), Some(1), Some(2)]
+    );
+    // What is refused leaves the page as it was.
+    let mut page = before.clone();
+    for (wrong, error) in [
+        (document(2, Vec::new()), PageError::Label { document: 0, label: 2, labels: 2 }),
+        (document(0, vec![Field::Empty]), PageError::Fields { document: 0, expected: 2, found: 1 }),
+        (document(0, vec![Field::Empty, Field::Category(2)]), PageError::Field { document: 0, column: 0 }),
+    ] {
+        assert_eq!(page.add("new", vec![wrong], &labels, &columns), Err(error));
+        assert_eq!(page, before);
+    }
+    let mut far = document(0, Vec::new());
+    far.posterior = vec![(12, 1.0)];
+    assert!(page.add("new", vec![far], &labels, &columns).is_err());
+    assert_eq!(page, before);
+}

@@ -50,7 +50,7 @@ fn fitted<T: Real, const D: usize>(
     let mut learner = Learner::new(grid, means, &mut scratch, options)?;
     let sums = first(&mut sums, sums_len::<T, D>(&shape))?;
     let mut statistics = Statistics::new(shape, sums, first(&mut scratch, scratch_len::<T, D>(&shape, 3))?)?;
-    let plan = EmOptions { iterations: 6, ..EmOptions::default() }.check()?;
+    let plan = EmOptions { iterations: 3, ..EmOptions::default() }.check()?;
     let outcome = plan.fit(&mut learner, &data.bags()?, &mut statistics, no_observer)?;
     report.tables(format_args!("componential, {what} {}", name::<T>()), &learner);
     report.tables(format_args!("sums of componential, {what} {}", name::<T>()), &statistics);
@@ -71,7 +71,7 @@ fn fitted<T: Real, const D: usize>(
     let (mut digest, mut terms) = (Digest::new(), [T::zero(); TERMS]);
     for grouping in [Grouping::Location, Grouping::Feature, Grouping::Each] {
         let model = Terms::new(&constant, Inference::default(), grouping);
-        for bag in 0..BAGS {
+        for bag in 0..3 {
             let bag = data.bag(bag)?;
             let terms = first(&mut terms, model.term_count(&bag))?;
             digest.add(&[model.free_energy_terms(&bag, terms, &mut room)?]);

@@ -1,11 +1,15 @@
 //! `countgrid map`: documents to a page and a model.
 
+use std::path::Path;
+
 use countgrid_estimators::{GridPage, Stored};
 use countgrid_map::{
-    GridMap, MAX_LAYERS, MAX_TEXT_BYTES, PageError, group_digits, pictures::Sheet, write_html,
+    FEW_DOCUMENTS, GridMap, MAX_LAYERS, MAX_TEXT_BYTES, Page, PageError, group_digits, pictures::Sheet,
+    write_html,
 };
 
 use super::{
+    add,
     embed::write_places,
     fit::{GridModel, fit, report_files},
     topographic,
@@ -23,6 +27,9 @@ use crate::{
 
 pub(crate) fn run(args: &MapArgs, interrupt: &Interrupt) -> Result<(), Failure> {
     let report = Report::new(args.reporting.quiet, args.reporting.json);
+    if let Some(new) = &args.add {
+        return add::run(args, new, &report, interrupt);
+    }
     args.check()?;
     let options = GridModel::new(args.model == MapModel::Componential, &args.componential, &args.fit)?;
     let mut layers = 1;
@@ -79,8 +86,12 @@ fn draw<T: Stored>(
     let chosen = (options, &input.options.words);
     let grid = fit(&mut corpus, args.title.as_deref(), chosen, &checkpoints, report, interrupt)?;
     let pages = grid.pages(&corpus)?;
+    if corpus.documents.len() < FEW_DOCUMENTS {
+        let documents = corpus.documents.len();
+        report.note(format_args!("too few documents for a map ({documents}): where they lie tells little"));
+    }
     let mut rendered = Vec::with_capacity(pages.len());
-    for ([path, svg, png], GridPage { page, documents }) in files.views().into_iter().zip(&pages) {
+    for (paths, GridPage { page, documents }) in files.views().into_iter().zip(&pages) {
         if page.documents.len() < *documents {
             report.note(format_args!(
                 "the page of {} lists {} of its {} documents, evenly chosen; all of them were fitted",
@@ -89,13 +100,7 @@ fn draw<T: Stored>(
                 group_digits(*documents)
             ));
         }
-        let mut html = Vec::new();
-        write_html(page, &mut html).map_err(|error| Failure::new(format_args!("the page: {error}"), BUG))?;
-        rendered.push((path, html));
-        let of_picture = |error| Failure::new(format_args!("the picture: {error}"), BUG);
-        let sheet = Sheet::new(page).map_err(of_picture)?;
-        rendered.push((svg, sheet.svg().map_err(of_picture)?.into_bytes()));
-        rendered.push((png, sheet.png().map_err(of_picture)?));
+        rendered.extend(render(page, paths)?);
     }
     let mut places = Vec::new();
     let axes = grid.layout().extents().len();
@@ -111,4 +116,17 @@ fn draw<T: Stored>(
     }
     report_files(report, &corpus, &grid, &[files.grid_paths(), list.into_iter().collect()].concat());
     checkpoints.end()
+}
+
+/// A page, and the same as SVG and PNG, as the files of these names.
+pub(super) fn render<'a>(
+    page: &Page,
+    [path, svg, png]: [&'a Path; 3],
+) -> Result<Vec<(&'a Path, Vec<u8>)>, Failure> {
+    let mut html = Vec::new();
+    write_html(page, &mut html).map_err(|error| Failure::new(format_args!("the page: {error}"), BUG))?;
+    let of_picture = |error| Failure::new(format_args!("the picture: {error}"), BUG);
+    let sheet = Sheet::new(page).map_err(of_picture)?;
+    let (svg_bytes, png_bytes) = (sheet.svg().map_err(of_picture)?, sheet.png().map_err(of_picture)?);
+    Ok(vec![(path, html), (svg, svg_bytes.into_bytes()), (png, png_bytes)])
 }

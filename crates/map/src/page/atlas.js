@@ -34,7 +34,7 @@ const documents = data.titles.map((title, id) => {
     places.push({ row: rowOf(flat[n]), column: columnOf(flat[n]), cell: flat[n], mass: flat[n + 1] / 1000 });
   }
   places.sort((a, b) => b.mass - a.mass || a.cell - b.cell);
-  return { id, title, snippet: data.snippets[id], label: -1, kept: true, places, placed: places.length > 0, mode: null, x: 0, y: 0 };
+  return { id, title, snippet: data.snippets[id], label: -1, kept: true, added: id >= (data.added ?? Infinity), places, placed: places.length > 0, mode: null, x: 0, y: 0 };
 });
 {
   const total = new Map(), seen = new Map();

@@ -40,6 +40,30 @@ const compareWords = (itemsA, itemsB) => {
   return { A: found.filter(({ low }) => low > clearly).slice(0, comparedWords), B: found.filter(({ high }) => high < -clearly).slice(-comparedWords).reverse() };
 };
 
+/** Regions of each set. */
+const comparedRegions = 5;
+
+/** Regions, of the middle level if there are three, that have clearly more of one set: the log-odds of a document to lie there, by the same rule
+ * as of words, with a document more for each region. */
+const compareRegions = (itemsA, itemsB) => {
+  const level = Math.min(1, levelsOfRegions.length - 1), regions = levelsOfRegions[level] ?? [];
+  const countsOf = (items) => {
+    const counts = new Float64Array(regions.length);
+    for (const item of items) if (item.regions) counts[item.regions[level].id] += 1;
+    return counts;
+  };
+  const [a, b, all] = [itemsA, itemsB, documents].map(countsOf), [totalA, totalB, total] = [a, b, all].map(sumOf);
+  if (totalA === 0 || totalB === 0) return { A: [], B: [] }; // also where there are no regions
+  const found = regions.filter(({ name, id }) => name !== "" && all[id] > 0).map((region) => {
+    const n = region.id, prior = regions.length * all[n] / total;
+    const odds = (count, sum) => Math.log((count + prior) / (sum + regions.length - count - prior));
+    const delta = odds(a[n], totalA) - odds(b[n], totalB), error = Math.sqrt(1 / (a[n] + prior) + 1 / (b[n] + prior));
+    return { region, shares: [a[n] / totalA, b[n] / totalB], delta, z: delta / error, low: delta - 1.96 * error, high: delta + 1.96 * error };
+  });
+  found.sort((x, y) => y.z - x.z || x.region.id - y.region.id);
+  return { A: found.filter(({ low }) => low > 0).slice(0, comparedRegions), B: found.filter(({ high }) => high < 0).slice(-comparedRegions).reverse() };
+};
+
 /** The documents that have most of the words of their set. */
 const examplesOf = (items, words) => {
   const { sequences } = indexed(), weight = new Map(words.map(({ number, delta }) => [number, Math.abs(delta)]));
@@ -72,20 +96,35 @@ const ratioOf = (sign, { delta, low, high }) => {
   return [`× ${middle}`, `${least} – ${most}`];
 };
 
-const wordTable = (side, sign, words) => {
-  const table = element("table", {}, element("caption", { textContent: words.length > 0 ? `More in ${side}` : `No word is clearly more frequent in ${side}` }));
-  if (words.length > 0) {
-    table.append(element("thead", {}, element("tr", {}, ...["word", "odds", "95 % interval"].map((textContent) => {
+const tableOf = (caption, headings) => {
+  const table = element("table", {}, element("caption", { textContent: caption }));
+  if (headings.length > 0) {
+    table.append(element("thead", {}, element("tr", {}, ...headings.map((textContent) => {
       const cell = element("th", { textContent });
       cell.scope = "col";
       return cell;
     }))));
   }
+  return table;
+};
+
+const wordTable = (side, sign, words) => {
+  const table = tableOf(words.length > 0 ? `More in ${side}` : `No word is clearly more frequent in ${side}`,
+    words.length > 0 ? ["word", "odds", "95 % interval"] : []);
   table.append(element("tbody", {}, ...words.map((word) => {
     const button = element("button", { type: "button", textContent: word.word, dir: "auto", title: `Search for ${word.word}` });
     button.addEventListener("click", () => { part("search").value = `${word.word} `; search(`${word.word} `); });
     return element("tr", {}, element("td", {}, button), ...ratioOf(sign, word).map((textContent) => element("td", { textContent })));
   })));
+  return table;
+};
+
+/** Regions of which one set has more, with the shares of both sets that lie there. */
+const regionTable = (side, regions) => {
+  const table = tableOf(`Regions with more of ${side}`, ["region", "A", "B"]);
+  table.className = "grown";
+  table.append(element("tbody", {}, ...regions.map(({ region, shares }) => element("tr", {},
+    element("td", {}, regionButton(region)), ...shares.map((share) => element("td", { textContent: `${(100 * share).toFixed(1)} %` }))))));
   return table;
 };
 
@@ -105,7 +144,7 @@ const showComparison = () => {
   const inB = new Set(sets.B.items), both = new Set(sets.A.items.filter((item) => inB.has(item)));
   const [A, B] = [sets.A, sets.B].map(({ items }) => items.filter((item) => !both.has(item)));
   if (both.size > 0) part("compared").append(element("p", { className: "note", textContent: `${count(both.size, "document is", "documents are")} in both and left out.` }));
-  const words = compareWords(A, B);
+  const words = compareWords(A, B), regions = compareRegions(A, B);
   for (const [side, items, sign] of [["A", A, 1], ["B", B, -1]]) {
     const bar = element("div", { className: "mixture" });
     showMixture(items.map((item) => ({ item })), bar);
@@ -121,7 +160,9 @@ const showComparison = () => {
     });
     part("compared").append(element("h3", { textContent: `${side}: ${count(items.length, "document", "documents")}` }), bar);
     if (ranges.length > 0) part("compared").append(element("dl", {}, ...ranges));
-    part("compared").append(wordTable(side, sign, words[side]), element("ol", { className: "examples" }, ...examples));
+    part("compared").append(wordTable(side, sign, words[side]));
+    if (regions[side].length > 0) part("compared").append(regionTable(side, regions[side]));
+    part("compared").append(element("ol", { className: "examples" }, ...examples));
   }
 };
 
@@ -132,10 +173,13 @@ for (const side of ["A", "B"]) {
   });
   const select = part(`label${side}`);
   data.labels.forEach((name, id) => select.append(element("option", { value: String(id), textContent: name })));
-  select.hidden = data.labels.length === 0;
+  if (data.added !== undefined) select.append(...["added", "before"].map((value) => element("option", { value, textContent: `documents ${value}` })));
+  select.hidden = data.labels.length === 0 && data.added === undefined;
   select.addEventListener("change", () => {
     const id = Number(select.value);
-    if (select.value !== "") setTo(side, data.labels[id], documents.filter((item) => data.documentLabels[item.id] === id));
+    if (select.value === "added" || select.value === "before") {
+      setTo(side, `documents ${select.value}`, documents.filter(({ added }) => added === (select.value === "added")));
+    } else if (select.value !== "") setTo(side, data.labels[id], documents.filter((item) => data.documentLabels[item.id] === id));
   });
 }
 showComparison();

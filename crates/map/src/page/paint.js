@@ -150,8 +150,8 @@ const markSize = () => pointed
 
 /** A mark drawn once, to be stamped: ten thousand stamps are much faster than a path of ten thousand marks. */
 const stamps = new Map();
-const stampOf = (label, r) => {
-  const dots = canvas.width / view.width, key = `${label} ${r} ${dots}`;
+const stampOf = (label, r, added) => {
+  const dots = canvas.width / view.width, key = `${label} ${r} ${added} ${dots}`;
   if (!stamps.has(key)) {
     if (stamps.size > 400) stamps.clear();
     const half = Math.ceil(1.5 * r + 1), image = document.createElement("canvas");
@@ -163,10 +163,10 @@ const stampOf = (label, r) => {
     brush.globalAlpha = r < 2 ? 0.6 : 0.8;
     brush.fillStyle = colourOf(label);
     brush.fill();
-    if (r > 2.5) {
+    if (added || r > 2.5) {
       brush.globalAlpha = 1;
-      brush.strokeStyle = ink.paper;
-      brush.lineWidth = 0.8;
+      brush.strokeStyle = added ? ink.text : ink.paper;
+      brush.lineWidth = added ? 1.5 : 0.8;
       brush.stroke();
     }
     stamps.set(key, { image, half, side: image.width / dots });
@@ -174,14 +174,20 @@ const stampOf = (label, r) => {
   return stamps.get(key);
 };
 
+/** Documents that were added to the map are larger, have an edge, and lie above the others. */
+const addedSize = 1.4;
 const paintDocuments = () => {
-  const r = Math.round(4 * markSize()) / 4, marks = new Array(labels.length + 1); // one of each label is looked up, not one of each document
-  const put = context.stamp ? (label, _, left, top) => context.stamp(label, r, left, top)
-    : (_, { image, half, side }, left, top) => context.drawImage(image, left - half, top - half, side, side);
-  for (const item of documents) {
-    if (!item.placed || !isShown(item)) continue;
-    const stamp = marks[item.label + 1] ??= stampOf(item.label, r);
-    copies(item.x, item.y, stamp.half, stamp.half, (left, top) => put(item.label, stamp, left, top));
+  const r = Math.round(4 * markSize()) / 4;
+  for (const added of data.added === undefined ? [false] : [false, true]) {
+    const size = added ? Math.max(3, addedSize * r) : r;
+    const marks = new Array(labels.length + 1); // one of each label is looked up, not one of each document
+    const put = context.stamp ? (label, _, left, top) => context.stamp(label, size, left, top, added)
+      : (_, { image, half, side }, left, top) => context.drawImage(image, left - half, top - half, side, side);
+    for (const item of documents) {
+      if (!item.placed || item.added !== added || !isShown(item)) continue;
+      const stamp = marks[item.label + 1] ??= stampOf(item.label, size, added);
+      copies(item.x, item.y, stamp.half, stamp.half, (left, top) => put(item.label, stamp, left, top));
+    }
   }
 };
 

@@ -227,6 +227,7 @@ const showFrame = () => {
   part("title").textContent = data.title;
   part("summary").textContent = `${count(data.sampledFrom ?? documents.length, "document", "documents")} on ` +
     (ring ? `a ring of ${columns}` : `${rows} × ${columns}`) + " places" +
+    (data.added === undefined ? "" : `, ${(documents.length - data.added).toLocaleString("en")} of them added (larger, with an edge)`) +
     (data.sampledFrom === undefined ? "" : `; this page has a sample of ${documents.length.toLocaleString("en")}`);
   part("facts").replaceChildren(...data.facts.flatMap(([name, value]) => [
     element("dt", { textContent: name, dir: "auto" }), element("dd", { textContent: value, dir: "auto" })]));

@@ -440,13 +440,20 @@ const selftest = () => {
         const expected = logOdds(of(inA), inA.length, of(inB), inB.length, share);
         check(`log-odds of ${word}`, near(found, expected.delta, 1e-9) && (sign > 0 ? low > clearly : high < -clearly) && of(inA) + of(inB) >= 3);
       }
-      const table = part("compared").querySelectorAll("table")[sign > 0 ? 0 : 1];
+      const table = part("compared").querySelectorAll("table:not(.grown)")[sign > 0 ? 0 : 1];
       check("words are shown", [...table.querySelectorAll("td button")].map((button) => button.textContent).join() === words[side].map(({ word }) => word).join());
       check("with their intervals", [...table.querySelectorAll("tbody tr")].every((row) => /^× \S+$/.test(row.children[1].textContent) && row.children[2].textContent.includes(" – ")));
     }
     check("examples", part("compared").querySelectorAll(".examples button").length === 6);
     part("compared").querySelector(".examples button").click();
     check("an example is opened", part("list").querySelector(".reader") !== null && (state.place !== null || state.list.length === 1));
+    // Regions by a count of their documents.
+    const grown = compareRegions(first, second), level = Math.min(1, levelsOfRegions.length - 1);
+    for (const { region, shares, low, high } of [...grown.A, ...grown.B]) {
+      const of = (items) => items.filter((item) => item.regions?.[level] === region).length / items.filter(({ placed }) => placed).length;
+      check(`shares of ${region.name}`, near(shares[0], of(first), 1e-12) && near(shares[1], of(second), 1e-12) && (low > 0) === (shares[0] > shares[1]) && (low > 0 || high < 0));
+    }
+    check("regions are shown", part("compared").querySelectorAll(".grown tbody tr").length === grown.A.length + grown.B.length);
     from(documents, "A");
     check("what is in both is left out", part("compared").querySelector(".note").textContent.startsWith(second.length.toLocaleString("en")));
     const label = data.labels.findIndex((_, id) => data.documentLabels.includes(id));
@@ -454,6 +461,15 @@ const selftest = () => {
       part("labelA").value = String(label);
       part("labelA").dispatchEvent(new Event("change"));
       check("a label", sets.A.items.length === data.documentLabels.filter((id) => id === label).length && part("setA").textContent.includes(data.labels[label]));
+    }
+    if (data.added !== undefined) {
+      for (const [side, value] of [["A", "added"], ["B", "before"]]) {
+        part(`label${side}`).value = value;
+        part(`label${side}`).dispatchEvent(new Event("change"));
+      }
+      check("what was added against what was there", sets.A.items.length === documents.length - data.added && sets.B.items.length === data.added &&
+        sets.A.items.every(({ id }) => id >= data.added));
+      check("added documents are told", part("summary").textContent.includes(`${sets.A.items.length.toLocaleString("en")} of them added`));
     }
     setTo("A", "", []);
     setTo("B", "", []);

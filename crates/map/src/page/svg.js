@@ -60,11 +60,11 @@ class SvgBrush {
     };
   }
   /** A document's mark, whose outline is written once. */
-  stamp(label, r, x, y) {
-    const id = this.define(`${label} ${r}`, (own) => {
+  stamp(label, r, x, y, added) {
+    const id = this.define(`${label} ${r} ${added}`, (own) => {
       const outline = new SvgBrush(this.ruler);
       mark(outline, shapeOf(label), 0, 0, r);
-      const edge = r > 2.5 ? ` stroke="${ink.paper}" stroke-width="0.8"` : "";
+      const edge = added ? ` stroke="${ink.text}" stroke-width="1.5"` : r > 2.5 ? ` stroke="${ink.paper}" stroke-width="0.8"` : "";
       return `<path id="${own}" d="${outline.path}" fill="${colourOf(label)}" fill-opacity="${r < 2 ? 0.6 : 0.8}"${edge}/>`;
     });
     this.parts.push(`<use href="#${id}" x="${brief(x)}" y="${brief(y)}"/>`);
