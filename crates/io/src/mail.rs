@@ -110,8 +110,10 @@ pub(crate) fn mail(bytes: &[u8]) -> Result<Mail, Problem> {
     Ok(Mail { title: subject, text, fields: [from.unwrap_or_default(), date.unwrap_or_default()] })
 }
 
+/// A text on one line, without control characters.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 fn is_encrypted(message: &Message<'_>) -> bool {
