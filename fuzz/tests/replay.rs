@@ -8,14 +8,16 @@ use std::path::{Path, PathBuf};
 type Body = fn(&[u8]);
 
 /// What each target runs. Some bodies also tell whether they accepted the input; only a panic counts here.
-const BODIES: [(&str, Body); 15] = [
+const BODIES: [(&str, Body); 17] = [
     ("any_model", |data| _ = countgrid_estimators::fuzzing::any_model(data)),
+    ("archive", |data| _ = countgrid_io::fuzzing::archive(data)),
     ("blob", |data| _ = countgrid_grid::fuzzing::blob(data)),
     ("csr", |data| _ = countgrid_counts::fuzzing::csr(data)),
     ("docword", |data| _ = countgrid_io::fuzzing::docword(data)),
     ("encoding", |data| _ = countgrid_io::fuzzing::encoding(data)),
     ("gzip", |data| _ = countgrid_io::fuzzing::gzip(data)),
     ("jsonl", |data| _ = countgrid_io::fuzzing::jsonl(data)),
+    ("mail", |data| _ = countgrid_io::fuzzing::mail(data)),
     ("model", |data| _ = countgrid_io::fuzzing::model(data)),
     ("office", |data| _ = countgrid_io::fuzzing::office(data)),
     ("page", |data| _ = countgrid_io::fuzzing::page(data)),

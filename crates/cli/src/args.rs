@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{
     Args, Parser, Subcommand, ValueEnum,
-    builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser},
+    builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser},
 };
 use countgrid_corpus::{BlockLimits, KeepColumns, Scale, WordOptions};
 use countgrid_estimators::{GridOptions, HarmoniumOptions};
@@ -28,6 +28,14 @@ pub(crate) use self::{
     measures::{CompareArgs, EvaluateArgs},
     topographic::{Place, TopographicArgs},
 };
+
+/// A parser of the path of data: `-` is standard input.
+fn data_path() -> impl TypedValueParser<Value = PathBuf> {
+    let standard_input = |path: PathBuf| {
+        if cfg!(unix) && path.as_os_str() == "-" { PathBuf::from("/dev/stdin") } else { path }
+    };
+    PathBufValueParser::new().map(standard_input)
+}
 
 /// A parser of an option's value by name, with a description of each value.
 fn choice<T: Clone + Send + Sync + 'static>(
@@ -170,8 +178,10 @@ pub(crate) enum Command {
 
 #[derive(Args, Debug)]
 pub(crate) struct MapArgs {
-    /// Folder of text files or web pages (recursive), or CSV, TSV, JSONL file with a text column, or UCI docword file; any
-    /// of them may be gzipped. Without it: the doc comments of the crates that Cargo has unpacked here
+    /// Folder of texts, web pages, mails or documents (recursive), ZIP or TAR file of them, mailbox, CSV, TSV or JSONL file with a
+    /// text column, or UCI docword file; any of them may be gzipped; `-` is standard input. Without it: the doc comments of the
+    /// crates that Cargo has unpacked here
+    #[arg(value_parser = data_path())]
     pub(crate) path: Option<PathBuf>,
     /// Add the documents of this file or folder to a map that exists, whose model is named instead of data, with its map.html beside
     /// it; nothing that is there moves. Writes the new map into another folder (--output)
@@ -302,8 +312,9 @@ impl MapModel {
 
 #[derive(Args, Debug)]
 pub(crate) struct FitArgs {
-    /// Folder of text files or web pages (recursive), or CSV, TSV, JSONL file with a text column, or UCI docword file; any
-    /// of them may be gzipped
+    /// Folder of texts, web pages, mails or documents (recursive), ZIP or TAR file of them, mailbox, CSV, TSV or JSONL file with a
+    /// text column, or UCI docword file; any of them may be gzipped; `-` is standard input
+    #[arg(value_parser = data_path())]
     pub(crate) path: PathBuf,
     /// Where to write the model
     #[arg(short, long, value_name = "MODEL", default_value = "model.safetensors")]
@@ -341,6 +352,7 @@ pub(crate) struct EmbedArgs {
     /// A model, as `map` and `fit` write it
     pub(crate) model: PathBuf,
     /// The documents, in any form that `fit` reads
+    #[arg(value_parser = data_path())]
     pub(crate) path: PathBuf,
     /// File to write [default: standard output]
     #[arg(short, long, value_name = "CSV")]

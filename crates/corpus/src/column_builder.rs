@@ -58,11 +58,12 @@ impl ColumnsBuilder {
         Self { columns, wanted, places, documents: 0, bytes: 0, limit: MAX_COLUMN_BYTES, left_out }
     }
 
-    /// Takes the names of all columns that there are.
-    pub(crate) fn names(&mut self, names: Vec<String>) -> Result<(), CorpusError> {
+    /// Takes the names of all columns that there are, which `before` documents do not have.
+    pub(crate) fn names(&mut self, names: Vec<String>, before: usize) -> Result<(), CorpusError> {
         if let Some(missing) = self.wanted.iter().flatten().find(|wanted| !names.contains(wanted)) {
             return Err(CorpusError::NoSuchColumn { name: missing.clone(), columns: names });
         }
+        self.documents = before;
         let wanted = self.wanted.take();
         for (place, name) in names.into_iter().enumerate() {
             if wanted.as_ref().is_none_or(|wanted| wanted.contains(&name)) {
@@ -222,7 +223,7 @@ mod tests {
 
     fn built(names: &[&str], rows: &[&[&str]], limit: usize) -> (Vec<Column>, Vec<String>) {
         let mut builder = ColumnsBuilder { limit, ..ColumnsBuilder::new(&KeepColumns::All) };
-        builder.names(names.iter().map(ToString::to_string).collect()).unwrap();
+        builder.names(names.iter().map(ToString::to_string).collect(), 0).unwrap();
         for row in rows {
             builder.push(&row.iter().map(ToString::to_string).collect::<Vec<_>>());
         }
@@ -284,11 +285,11 @@ mod tests {
     fn columns_that_were_named_are_there_or_missed() {
         let named = |names: &[&str]| KeepColumns::Named(names.iter().map(ToString::to_string).collect());
         let mut builder = ColumnsBuilder::new(&named(&["b"]));
-        builder.names(vec!["a".into(), "b".into()]).unwrap();
+        builder.names(vec!["a".into(), "b".into()], 0).unwrap();
         builder.push(&["1".into(), "2".into()]);
         let (columns, _) = builder.finish(1, None).unwrap();
         assert_eq!(columns, [Column { name: "b".into(), values: ColumnValues::Numbers(vec![Some(2.0)]) }]);
-        let missed = ColumnsBuilder::new(&named(&["c"])).names(vec!["a".into()]).unwrap_err();
+        let missed = ColumnsBuilder::new(&named(&["c"])).names(vec!["a".into()], 0).unwrap_err();
         assert_eq!(
             missed.to_string(),
             "there is no column `c` besides those of text, title, label and id; there are: `a`"

@@ -56,7 +56,8 @@ impl Intake {
                 labels.into_iter().for_each(|label| self.labels.push(label));
             }
             Item::OtherColumns(names) => {
-                self.columns.as_mut().map_or(Ok(()), |columns| columns.names(names))?;
+                let before = self.labels.len();
+                self.columns.as_mut().map_or(Ok(()), |columns| columns.names(names, before))?;
             }
             Item::OtherFields(fields) => self.columns.iter_mut().for_each(|columns| columns.push(fields)),
             item => return Ok(Some(item)),

@@ -116,7 +116,9 @@ fn visit_path(
         ..ReadOptions::default()
     };
     let summary = visit(path, &read, each)?;
-    if options.label_depth.is_some() && summary.format != Format::Folder {
+    if options.label_depth.is_some()
+        && !matches!(summary.format, Format::Folder | Format::Archive | Format::Mailbox)
+    {
         return Err(CorpusError::LabelDepth { path: summary.path, format: summary.format });
     }
     let is_input = |input: &Path| {
@@ -178,6 +180,9 @@ pub fn read_word_sequences(
 
 /// The name of a file without its endings, or of a folder.
 fn file_name(path: &Path) -> String {
+    if path == Path::new("/dev/stdin") {
+        return "standard input".to_owned(); // what it is called where it leads to tells nobody anything
+    }
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     if path.is_dir() {

@@ -11,6 +11,8 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Decoder, DecoderResult, Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use crate::error::Problem;
+#[cfg(all(feature = "files", not(any(feature = "office", feature = "archives"))))]
+use crate::source::ZIP;
 use crate::source::{HEAD, Stop};
 
 /// Bytes from the first that is not ASCII on, by which a stream's encoding is guessed.
@@ -74,8 +76,11 @@ pub(crate) fn decode(
 pub(crate) fn check_head(head: &[u8]) -> Result<(), Problem> {
     let known = [
         (&b"%PDF-"[..], "PDF"),
-        #[cfg(not(feature = "office"))]
-        (b"PK\x03\x04", "a ZIP archive; of these DOCX, ODT and EPUB are read with the feature `office`"),
+        #[cfg(not(any(feature = "office", feature = "archives")))]
+        (
+            ZIP,
+            "a ZIP archive, for which the feature `archives` is needed, or `office` for a DOCX, ODT or EPUB",
+        ),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a document of an old Office program"),
         (b"PAR1", "Parquet"),
         (b"ARROW1", "Arrow"),

@@ -1,4 +1,4 @@
-//! A folder of text files: one document per file.
+//! A folder of files, of archives and of mailboxes: the documents in them.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,22 +8,31 @@ use std::sync::Arc;
 use encoding_rs::{Encoding, UTF_8};
 use walkdir::WalkDir;
 
+#[cfg(feature = "archives")]
+use crate::archive::{Member, each_in_tar, each_in_zip, is_tar};
 use crate::document::{Document, TITLE, truncate_text};
 use crate::encoding::{check_head, declared, decode, is_page};
 use crate::error::{Problem, ReadError};
+use crate::item::Item;
+#[cfg(feature = "mail")]
+use crate::mail::{COLUMNS, Mail, Mailbox, is_mail, is_mailbox, mail};
 use crate::name::{LeftOut, Name, Skipped};
 use crate::notes::{front_matter, notebook};
 #[cfg(feature = "office")]
-use crate::office::{ZIP, office};
+use crate::office::{OTHER, office};
 use crate::options::ReadOptions;
 #[cfg(feature = "html")]
 use crate::page::page;
+#[cfg(any(feature = "office", feature = "archives"))]
+use crate::source::ZIP;
 use crate::source::{Budget, Source, read_bytes};
 
 /// The files below a folder, in the order of their paths.
 pub(crate) struct Listing {
     pub(crate) files: Vec<PathBuf>,
     pub(crate) passed: Passed,
+    /// The first of the files, where it has been opened: a pipe can be opened once.
+    pub(crate) opened: Option<Source>,
 }
 
 /// What was passed over.
@@ -83,7 +92,7 @@ impl Listing {
                 passed.add(|skipped| &mut skipped.special, entry.into_path(), why);
             }
         }
-        Ok(Self { files, passed })
+        Ok(Self { files, passed, opened: None })
     }
 
     /// Forgets these files, by whatever path they are known here.
@@ -119,10 +128,10 @@ pub(crate) struct Found {
     pub(crate) labels: Vec<Option<String>>,
     /// Files read.
     pub(crate) files: usize,
-    /// How many of these were web pages.
+    /// How many documents were web pages.
     pub(crate) pages: usize,
     pub(crate) passed: Passed,
-    /// Files of each encoding but UTF-8.
+    /// Documents of each encoding but UTF-8.
     pub(crate) encodings: BTreeMap<&'static str, usize>,
 }
 
@@ -132,85 +141,313 @@ pub(crate) fn each<E: From<ReadError>>(
     listing: Listing,
     budget: &Budget,
     options: &ReadOptions,
-    visit: &mut dyn FnMut(Document) -> Result<(), E>,
+    visit: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
 ) -> Result<Found, E> {
-    let Listing { files, mut passed } = listing;
-    let (mut read, mut encodings) = (Vec::new(), BTreeMap::new());
-    let mut pages = 0;
+    let Listing { files, passed, mut opened } = listing;
+    let mut reading = Reading {
+        folder,
+        budget,
+        options,
+        visit,
+        passed,
+        ids: Vec::new(),
+        pages: 0,
+        encodings: BTreeMap::new(),
+        columns: &[],
+    };
+    let mut read = 0;
     for path in files {
-        if Name::from_path(&path).is_table() {
-            passed.add(|skipped| &mut skipped.tables, path, "a table among texts");
+        let opened = opened.take();
+        if opened.is_none() && Name::from_path(&path).is_table() {
+            reading.passed.add(|skipped| &mut skipped.tables, path, "a table among texts");
             continue;
         }
-        let (heading, text, encoding, page) = match text_of(&path, budget, options) {
-            Ok(found) => found,
-            Err(error) => {
-                passed.refused(error, options.strict)?;
-                continue;
-            }
+        let before = reading.ids.len();
+        let found = match opened.map_or_else(|| Source::open(&path, budget), Ok) {
+            Ok(source) => reading.source(source, &path, Some(&path), 0),
+            Err(error) => Err(Stop::Refused(error)),
         };
-        if text.trim().is_empty() {
-            passed.add(|skipped| &mut skipped.empty, path, "empty");
-            continue;
-        }
-        pages += usize::from(page);
-        if encoding != UTF_8 {
-            *encodings.entry(encoding.name()).or_insert(0) += 1;
-        }
-        visit(Document {
-            id: id_in_folder(&path, folder),
-            title: heading.unwrap_or_else(|| title(&text, &path)),
-            label: None,
-            text,
-            file: Arc::from(path.as_path()),
-            line: 1,
-        })?;
-        read.push(path);
+        reading.unless_refused(found)?;
+        read += usize::from(reading.ids.len() > before);
     }
-    if read.is_empty() {
+    let Reading { mut passed, ids, pages, encodings, .. } = reading;
+    if read == 0 {
         let first = passed.left_out.iter().find(|left| left.lost);
         let first = first.map(|LeftOut { path, why, .. }| (id_in_folder(path, folder), why.clone()));
         let problem = Problem::NoDocuments { skipped: passed.skipped.total(), first };
         return Err(ReadError::new(folder, None, problem).into());
     }
     passed.left_out.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(Found { labels: labels(&read, folder), files: read.len(), pages, passed, encodings })
+    Ok(Found { labels: labels(&ids), files: read, pages, passed, encodings })
 }
 
-/// A file's title, if it says one, its text and its encoding, and whether it is a web page.
-fn text_of(
-    path: &Path,
-    budget: &Budget,
-    options: &ReadOptions,
-) -> Result<(Option<String>, String, &'static Encoding, bool), ReadError> {
-    let refuse = |problem| ReadError::new(path, None, problem);
-    let source = Source::open(path, budget)?;
-    #[cfg(feature = "office")]
-    if source.head.starts_with(ZIP) {
-        let bytes = read_bytes(source.reader(), path, options.limits.record_bytes)?;
-        let (title, text) = office(&bytes, options.limits.record_bytes).map_err(refuse)?;
-        return Ok((title, text, UTF_8, false));
+/// Why a file was left.
+enum Stop<E> {
+    /// It cannot be read.
+    Refused(ReadError),
+    /// The caller wants no more.
+    Caller(E),
+}
+
+impl<E> From<ReadError> for Stop<E> {
+    fn from(error: ReadError) -> Self {
+        Self::Refused(error)
     }
+}
+
+/// A document as it is in a file.
+struct Text {
+    title: Option<String>,
+    text: String,
+    encoding: &'static Encoding,
+    is_page: bool,
+    line: u64,
+    fields: Vec<String>,
+}
+
+impl Text {
+    fn new(title: Option<String>, text: String, encoding: &'static Encoding) -> Self {
+        Self { title, text, encoding, is_page: false, line: 1, fields: Vec::new() }
+    }
+}
+
+/// Reads file after file.
+struct Reading<'a, E> {
+    folder: &'a Path,
+    budget: &'a Budget,
+    options: &'a ReadOptions,
+    visit: &'a mut dyn FnMut(Item<'_>) -> Result<(), E>,
+    passed: Passed,
+    ids: Vec<String>, // of the documents
+    pages: usize,
+    encodings: BTreeMap<&'static str, usize>,
+    columns: &'static [&'static str],
+}
+
+impl<E: From<ReadError>> Reading<'_, E> {
+    /// Passes over what was refused.
+    fn unless_refused(&mut self, found: Result<(), Stop<E>>) -> Result<(), E> {
+        match found {
+            Ok(()) => Ok(()),
+            Err(Stop::Refused(error)) => Ok(self.passed.refused(error, self.options.strict)?),
+            Err(Stop::Caller(error)) => Err(error),
+        }
+    }
+
+    /// Hands over the documents of a file. `path` is what it is called, `on_disk` where it lies if it is not in another, `depth`
+    /// in how many archives it is.
+    fn source(
+        &mut self,
+        source: Source,
+        path: &Path,
+        on_disk: Option<&Path>,
+        depth: usize,
+    ) -> Result<(), Stop<E>> {
+        let limit = self.options.limits.record_bytes;
+        let refuse = |problem| ReadError::new(path, None, problem);
+        #[cfg(any(feature = "office", feature = "archives"))]
+        if source.head.starts_with(ZIP) {
+            return self.zip(source, path, on_disk, depth);
+        }
+        #[cfg(feature = "archives")]
+        if is_tar(&source.head) {
+            return self.tar(source, path, depth);
+        }
+        #[cfg(feature = "mail")]
+        if is_mailbox(&source.head) {
+            let mut messages = Mailbox::new(source.reader(), limit);
+            let mut number = 0_usize;
+            while let Some(message) = messages.next().map_err(refuse)? {
+                number += 1;
+                let path = path.join(number.to_string());
+                let found =
+                    match message.bytes.ok_or(Problem::TooLong { limit }).and_then(|bytes| mail(&bytes)) {
+                        Ok(mail) => self.mail(mail, &path, message.line),
+                        Err(problem) => {
+                            Err(Stop::Refused(ReadError::new(&path, Some(message.line), problem)))
+                        }
+                    };
+                self.unless_refused(found).map_err(Stop::Caller)?;
+            }
+            return Ok(());
+        }
+        #[cfg(feature = "mail")]
+        if is_mail(&source.head) {
+            let bytes = read_bytes(source.reader(), path, limit)?;
+            return self.mail(mail(&bytes).map_err(refuse)?, path, 1);
+        }
+        let text = text_of(source, path, limit)?;
+        self.document(text, path)
+    }
+
+    #[cfg(feature = "mail")]
+    fn mail(&mut self, mail: Mail, path: &Path, line: u64) -> Result<(), Stop<E>> {
+        let Mail { title, text, fields } = mail;
+        if self.columns.is_empty() && self.options.other_columns {
+            self.columns = &COLUMNS;
+            let names = COLUMNS.iter().map(|&name| name.to_owned()).collect();
+            (self.visit)(Item::OtherColumns(names)).map_err(Stop::Caller)?;
+        }
+        self.document(Text { line, fields: fields.to_vec(), ..Text::new(title, text, UTF_8) }, path)
+    }
+
+    /// A ZIP file, as a document of a word processor or a book, or as a folder.
+    #[cfg(any(feature = "office", feature = "archives"))]
+    fn zip(
+        &mut self,
+        source: Source,
+        path: &Path,
+        on_disk: Option<&Path>,
+        depth: usize,
+    ) -> Result<(), Stop<E>> {
+        let limit = self.options.limits.record_bytes;
+        let refuse = |problem| ReadError::new(path, None, problem);
+        // A large archive is read where it lies.
+        let file = on_disk.filter(|file| {
+            !source.gzip && file.metadata().is_ok_and(|about| about.is_file() && about.len() > limit as u64)
+        });
+        #[cfg(feature = "archives")]
+        if let Some(file) = file {
+            let size = file.metadata().map_or(0, |about| about.len());
+            let opened = crate::source::open_file(file).map_err(refuse)?;
+            return self
+                .members(path, depth, |each| each_in_zip(io::BufReader::new(opened), size, limit, each));
+        }
+        _ = (file, depth);
+        let bytes = read_bytes(source.reader(), path, limit)?;
+        #[cfg(feature = "office")]
+        match office(&bytes, limit) {
+            Ok((title, text)) => return self.document(Text::new(title, text, UTF_8), path),
+            Err(Problem::Unsupported { kind }) if cfg!(feature = "archives") && kind == OTHER => {}
+            Err(problem) => return Err(refuse(problem).into()),
+        }
+        #[cfg(feature = "archives")]
+        {
+            let size = bytes.len() as u64;
+            self.members(path, depth, |each| each_in_zip(io::Cursor::new(bytes), size, limit, each))
+        }
+        #[cfg(not(feature = "archives"))]
+        Err(refuse(Problem::Unsupported {
+            kind: "a ZIP archive, for which the feature `archives` is needed",
+        })
+        .into())
+    }
+
+    #[cfg(feature = "archives")]
+    fn tar(&mut self, source: Source, path: &Path, depth: usize) -> Result<(), Stop<E>> {
+        let limit = self.options.limits.record_bytes;
+        let size = source.stored;
+        self.members(path, depth, |each| each_in_tar(source.reader(), size, limit, each))
+    }
+
+    /// Hands over the documents of the files in an archive.
+    #[cfg(feature = "archives")]
+    fn members(
+        &mut self,
+        path: &Path,
+        depth: usize,
+        walk: impl FnOnce(&mut dyn FnMut(Member) -> Result<(), Left<E>>) -> Result<(), Left<E>>,
+    ) -> Result<(), Stop<E>> {
+        if depth > 1 {
+            let kind = "an archive in an archive in an archive";
+            return Err(ReadError::new(path, None, Problem::Unsupported { kind }).into());
+        }
+        let walked = walk(&mut |Member { name, bytes }| {
+            let parts: Vec<String> = name
+                .split(['/', '\\'])
+                .filter(|part| !matches!(*part, "" | "." | ".."))
+                .map(|part| part.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect())
+                .collect();
+            let inside = parts.iter().fold(path.to_path_buf(), |path, part| path.join(part));
+            if parts.is_empty() || parts.iter().any(|part| part.starts_with('.') || part == "__MACOSX") {
+                self.passed.add(|skipped| &mut skipped.hidden, inside, "hidden");
+                return Ok(());
+            }
+            if Name::from_path(&inside).is_table() {
+                self.passed.add(|skipped| &mut skipped.tables, inside, "a table among texts");
+                return Ok(());
+            }
+            let source = bytes.and_then(|bytes| Source::from_bytes(bytes, self.budget));
+            let found = match source {
+                Ok(source) => self.source(source, &inside, None, depth + 1),
+                Err(problem) => Err(Stop::Refused(ReadError::new(&inside, None, problem))),
+            };
+            self.unless_refused(found).map_err(Left::Caller)
+        });
+        walked.map_err(|left| match left {
+            Left::Refused(problem) => Stop::Refused(ReadError::new(path, None, problem)),
+            Left::Caller(error) => Stop::Caller(error),
+        })
+    }
+
+    fn document(&mut self, found: Text, path: &Path) -> Result<(), Stop<E>> {
+        let Text { title: heading, text, encoding, is_page, line, mut fields } = found;
+        if text.trim().is_empty() {
+            self.passed.add(|skipped| &mut skipped.empty, path.to_path_buf(), "empty");
+            return Ok(());
+        }
+        self.pages += usize::from(is_page);
+        if encoding != UTF_8 {
+            *self.encodings.entry(encoding.name()).or_insert(0) += 1;
+        }
+        if !self.columns.is_empty() {
+            fields.resize(self.columns.len(), String::new());
+            (self.visit)(Item::OtherFields(&fields)).map_err(Stop::Caller)?;
+        }
+        let id = match id_in_folder(path, self.folder) {
+            id if id.is_empty() => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            id => id,
+        };
+        self.ids.push(id.clone());
+        let document = Document {
+            id,
+            title: heading.unwrap_or_else(|| title(&text, path)),
+            label: None,
+            text,
+            file: Arc::from(path),
+            line,
+        };
+        (self.visit)(Item::Document(document)).map_err(Stop::Caller)
+    }
+}
+
+/// Why an archive was left.
+#[cfg(feature = "archives")]
+enum Left<E> {
+    Refused(Problem),
+    Caller(E),
+}
+
+#[cfg(feature = "archives")]
+impl<E> From<Problem> for Left<E> {
+    fn from(problem: Problem) -> Self {
+        Self::Refused(problem)
+    }
+}
+
+/// A file of one text.
+fn text_of(source: Source, path: &Path, limit: usize) -> Result<Text, ReadError> {
+    let refuse = |problem| ReadError::new(path, None, problem);
     check_head(&source.head).map_err(refuse)?; // however long the rest is
     let is_page = is_page(&source.head);
     if is_page && !cfg!(feature = "html") {
         return Err(refuse(Problem::Unsupported { kind: "HTML, for which the feature `html` is needed" }));
     }
     let declared = is_page.then(|| declared(&source.head)).flatten();
-    let bytes = read_bytes(source.reader(), path, options.limits.record_bytes)?;
+    let bytes = read_bytes(source.reader(), path, limit)?;
     let (text, encoding) =
         decode(bytes, declared).map_err(|(problem, line)| ReadError::new(path, line, problem))?;
     #[cfg(feature = "html")]
     if is_page {
         let (title, text) = page(&text);
-        return Ok((title, text, encoding, true));
+        return Ok(Text { is_page: true, ..Text::new(title, text, encoding) });
     }
     if let Some(found) = notebook(&text) {
-        return Ok((None, found.map_err(refuse)?, encoding, false));
+        return Ok(Text::new(None, found.map_err(refuse)?, encoding));
     }
     Ok(match front_matter(&text) {
-        Some((title, text)) => (title, text.to_owned(), encoding, false),
-        None => (None, text, encoding, false),
+        Some((title, text)) => Text::new(title, text.to_owned(), encoding),
+        None => Text::new(None, text, encoding),
     })
 }
 
@@ -236,18 +473,17 @@ fn title(text: &str, path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Labels each file with its subfolder: the first part of the path in which files differ. A file that lies beside
+/// Labels each file, called by its path, with its subfolder: the first part of the path in which files differ. A file that lies beside
 /// the subfolders has none.
-fn labels(files: &[PathBuf], folder: &Path) -> Vec<Option<String>> {
-    let parents = |file: &PathBuf| -> Vec<String> {
-        let inside = file.strip_prefix(folder).unwrap_or(file);
-        let parts = inside.parent().into_iter().flat_map(Path::components);
-        parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
-    };
-    let mut shared = files.first().map(parents).unwrap_or_default();
+fn labels(files: &[String]) -> Vec<Option<String>> {
+    fn parents(file: &str) -> impl Iterator<Item = &str> {
+        let folders = file.rsplit_once('/').map(|(folders, _)| folders);
+        folders.into_iter().flat_map(|folders| folders.split('/'))
+    }
+    let mut shared: Vec<&str> = files.first().map(|file| parents(file).collect()).unwrap_or_default();
     for file in files {
-        let same = shared.iter().zip(parents(file)).take_while(|(a, b)| *a == b).count();
+        let same = shared.iter().zip(parents(file)).take_while(|(a, b)| **a == *b).count();
         shared.truncate(same);
     }
-    files.iter().map(|file| parents(file).into_iter().nth(shared.len())).collect()
+    files.iter().map(|file| parents(file).nth(shared.len()).map(str::to_owned)).collect()
 }

@@ -8,6 +8,10 @@ use std::fmt;
 pub enum Format {
     /// A folder of text files.
     Folder,
+    /// A ZIP or TAR file, as a folder.
+    Archive,
+    /// A mailbox of messages.
+    Mailbox,
     /// A table, fields told apart as given.
     Table(Table),
     /// One JSON object per line.
@@ -22,6 +26,8 @@ impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Folder => "folder of text files",
+            Self::Archive => "archive",
+            Self::Mailbox => "mailbox",
             Self::Table(Table::Comma) => "CSV",
             Self::Table(Table::Semicolon) => "CSV with semicolons",
             Self::Table(Table::Tab) => "TSV",

@@ -160,6 +160,57 @@ pub fn page(data: &[u8]) -> bool {
     is_page(data)
 }
 
+/// Any bytes as a message, and as a mailbox of which each message is read.
+///
+/// # Panics
+/// If a promise is broken.
+#[cfg(feature = "mail")]
+#[must_use]
+pub fn mail(data: &[u8]) -> bool {
+    let mut mailbox = crate::mail::Mailbox::new(data, LIMITS.record_bytes);
+    let (mut last, mut bytes) = (0, 0);
+    while let Ok(Some(message)) = mailbox.next() {
+        assert!(message.line > last && message.line <= lines(data).max(1));
+        last = message.line;
+        if let Some(message) = message.bytes {
+            assert!(message.len() <= LIMITS.record_bytes);
+            bytes += message.len();
+            _ = crate::mail::mail(&message);
+        }
+    }
+    assert!(bytes <= data.len());
+    let found = crate::mail::mail(data).is_ok_and(|mail| {
+        assert!(mail.title.is_none_or(|title| !title.is_empty() && !title.contains(char::is_control)));
+        !mail.text.trim().is_empty()
+    });
+    found && crate::mail::is_mail(data)
+}
+
+/// Any bytes as a ZIP or TAR file; the files of a TAR file are parts of it, whatever its headers claim.
+///
+/// # Panics
+/// If a promise is broken.
+#[cfg(feature = "archives")]
+#[must_use]
+pub fn archive(data: &[u8]) -> bool {
+    use crate::archive::{Member, each_in_tar, each_in_zip, is_tar};
+    let (size, mut bytes) = (data.len() as u64, 0);
+    let mut each = |member: Member| {
+        let read = member.bytes.map_or(0, |bytes| bytes.len());
+        assert!(read <= LIMITS.record_bytes);
+        bytes += read;
+        Ok(())
+    };
+    if !data.starts_with(crate::source::ZIP) {
+        let read: Result<(), Problem> = each_in_tar(data, size, LIMITS.record_bytes, &mut each);
+        assert!(bytes <= data.len());
+        return is_tar(data) && read.is_ok();
+    }
+    let read: Result<(), Problem> = each_in_zip(Cursor::new(data), size, LIMITS.record_bytes, &mut each);
+    assert!(bytes as u64 <= size * 100 + 2 * LIMITS.record_bytes as u64 + 1);
+    read.is_ok()
+}
+
 /// Any bytes as a document of a word processor or an electronic book; also as each of its files, since few bytes are a ZIP archive.
 ///
 /// # Panics

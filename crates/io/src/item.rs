@@ -24,8 +24,9 @@ pub enum Item<'a> {
     /// The next bag of a docword file or a table of numbers: its entries that are not zero, `(word, count)`, words
     /// ascending. Only those of a table may be negative.
     Bag(&'a [(u32, f64)]),
-    /// The names of the columns that are none of text, title, label, id and counts, before the first document; only if
-    /// [`ReadOptions::other_columns`](crate::ReadOptions::other_columns) asks for them and there are any.
+    /// The names of the columns that are none of text, title, label, id and counts, before the first document that has them; only if
+    /// [`ReadOptions::other_columns`](crate::ReadOptions::other_columns) asks for them and there are any. Of a folder they are those of
+    /// messages, before the first of them; documents before it have nothing in these columns.
     OtherColumns(Vec<String>),
     /// What the next document or bag has in these columns, as it stands there; empty where there is nothing.
     OtherFields(&'a [String]),

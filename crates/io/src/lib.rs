@@ -30,12 +30,16 @@
 //! that are written as a whole. Without it there is no [`save`], and of paths only files are read.
 //! `html`: web pages of a folder, of which the main text is read. Without it they are passed over.
 //! `office`: documents of word processors and electronic books (DOCX, ODT, EPUB) of a folder. Without it they are passed over.
+//! `mail`: messages (EML) and mailboxes (MBOX), decoded, with `from` and `date` as further columns. Without it they are read as text.
+//! `archives`: ZIP and TAR files, as folders. Without it they are passed over.
 //! `fuzzing`: the bodies of the fuzz targets. No part of the interface.
 #![doc(html_root_url = "https://docs.rs/countgrid-io/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod alphabet;
+#[cfg(feature = "archives")]
+mod archive;
 #[cfg(feature = "files")]
 mod atomic;
 mod block_error;
@@ -53,6 +57,8 @@ mod format;
 pub mod fuzzing;
 mod item;
 mod jsonl;
+#[cfg(feature = "mail")]
+mod mail;
 mod model;
 mod model_error;
 mod name;

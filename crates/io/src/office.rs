@@ -10,8 +10,8 @@ use crate::encoding::{declared, decode};
 use crate::error::Problem;
 use crate::page::page;
 
-/// What a ZIP file begins with.
-pub(crate) const ZIP: &[u8] = b"PK\x03\x04";
+/// What a ZIP file is that is no such document.
+pub(crate) const OTHER: &str = "a ZIP archive, but no DOCX, ODT or EPUB";
 
 /// A document's title, if it says one, and its text, of `limit` bytes at most, as is each file in it.
 ///
@@ -28,7 +28,7 @@ pub(crate) fn office(bytes: &[u8], limit: usize) -> Result<(Option<String>, Stri
         "application/vnd.oasis.opendocument.text" => files.odt(),
         "application/epub+zip" => files.epub(),
         _ if files.has("xl/workbook.xml") => Err(Problem::Unsupported { kind: "a workbook (XLSX)" }),
-        _ => Err(Problem::Unsupported { kind: "a ZIP archive, but no DOCX, ODT or EPUB" }),
+        _ => Err(Problem::Unsupported { kind: OTHER }),
     }
 }
 

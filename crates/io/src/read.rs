@@ -120,6 +120,7 @@ impl fmt::Display for Summary {
 /// | a folder with one data file and no text but a readme or licence | that file |
 /// | `.csv`, `.tsv`, `.jsonl` | a table with a header line, JSON lines |
 /// | a table without a column of text, but with columns of numbers | counts: a feature for each of these columns |
+/// | a ZIP or TAR file (feature `archives`), a mailbox (feature `mail`) | a folder of the files or messages in it |
 /// | `docword*` | UCI counts, with the vocabulary beside it |
 /// | any other file | whichever of these its first lines look like |
 ///
@@ -209,7 +210,7 @@ pub fn visit<E: From<ReadError>>(
         };
         return match table {
             Some(table) => visit_file(table, options, &budget, each),
-            None => visit_folder(path, listing, options, &budget, each),
+            None => visit_folder(path, Format::Folder, listing, options, &budget, each),
         };
     }
     visit_file(path, options, &budget, each)
@@ -221,17 +222,17 @@ type Visitor<'a, E> = &'a mut dyn FnMut(Item<'_>) -> Result<(), E>;
 #[cfg(feature = "files")]
 fn visit_folder<E: From<ReadError>>(
     path: &Path,
+    format: Format,
     listing: Listing,
     options: &ReadOptions,
     budget: &Budget,
     each: Visitor<'_, E>,
 ) -> Result<Summary, E> {
-    let visit = &mut |document| each(Item::Document(document));
     let folder::Found { labels, files, pages, passed, encodings } =
-        folder::each(path, listing, budget, options, visit)?;
+        folder::each(path, listing, budget, options, each)?;
     let summary = Summary {
         path: path.to_path_buf(),
-        format: Format::Folder,
+        format,
         gzip: false,
         files,
         skipped: passed.skipped,
@@ -253,7 +254,14 @@ fn visit_file<E: From<ReadError>>(
     budget: &Budget,
     each: Visitor<'_, E>,
 ) -> Result<Summary, E> {
-    let source = Source::open_text(path, budget)?;
+    let source = Source::open(path, budget)?;
+    #[cfg(feature = "files")]
+    if let Some(format) = several(&source.head).filter(|_| options.format.is_none()) {
+        let (files, passed) = (vec![path.to_path_buf()], Default::default());
+        let listing = Listing { files, passed, opened: Some(source) };
+        return visit_folder(path, format, listing, options, budget, each);
+    }
+    let source = source.text().map_err(|problem| ReadError::new(path, None, problem))?;
     let encoding = Rc::clone(&source.encoding);
     let refuse = |problem| Err(ReadError::new(path, None, problem).into());
     if source.head.is_empty() {
@@ -302,13 +310,30 @@ fn visit_file<E: From<ReadError>>(
         Format::Docword => {
             (summary.files, documents) = (2, visit_counts(path, source, options, budget, each)?)
         }
-        Format::Folder | Format::Other(_) => return refuse(Problem::NotAFolder),
+        Format::Folder | Format::Archive | Format::Mailbox | Format::Other(_) => {
+            return refuse(Problem::NotAFolder);
+        }
     }
     if encoding.get() != UTF_8 {
         summary.encodings.insert(encoding.get().name(), 1);
     }
     (summary.bytes, summary.documents, summary.labels) = (budget.used(), documents, labels.len());
     Ok(summary)
+}
+
+/// What a file is that holds several files or messages.
+#[cfg(feature = "files")]
+fn several(head: &[u8]) -> Option<Format> {
+    #[cfg(feature = "archives")]
+    if head.starts_with(crate::source::ZIP) || crate::archive::is_tar(head) {
+        return Some(Format::Archive);
+    }
+    #[cfg(feature = "mail")]
+    if crate::mail::is_mailbox(head) {
+        return Some(Format::Mailbox);
+    }
+    _ = head;
+    None
 }
 
 /// Returns the number of bags.

@@ -123,8 +123,18 @@ pub(crate) struct Source {
     pub(crate) gzip: bool,
     /// The encoding of its text, as far as that has been read; UTF-8 until found otherwise.
     pub(crate) encoding: Rc<Cell<&'static Encoding>>,
+    /// Bytes that it takes where it is stored, as far as that is known.
+    #[cfg_attr(
+        not(feature = "archives"),
+        allow(dead_code, reason = "what an archive may become depends on it")
+    )]
+    pub(crate) stored: u64,
     rest: Box<dyn BufRead>,
 }
+
+/// What a ZIP file begins with.
+#[cfg(feature = "files")]
+pub(crate) const ZIP: &[u8] = b"PK\x03\x04";
 
 /// Bytes looked at to tell a format.
 pub(crate) const HEAD: usize = 8192;
@@ -132,8 +142,18 @@ pub(crate) const HEAD: usize = 8192;
 impl Source {
     /// Opens a file; gzip is told by its first two bytes, not by the name.
     pub(crate) fn open(path: &Path, budget: &Budget) -> Result<Self, ReadError> {
-        let source = open_file(path).and_then(|file| Self::from_reader(BufReader::new(file), budget));
+        let source = open_file(path).and_then(|file| {
+            let stored = file.metadata().map_or(0, |about| about.len());
+            Ok(Self { stored, ..Self::from_reader(BufReader::new(file), budget)? })
+        });
         source.map_err(|problem| ReadError::new(path, None, problem))
+    }
+
+    /// A file in an archive.
+    #[cfg(feature = "archives")]
+    pub(crate) fn from_bytes(bytes: Vec<u8>, budget: &Budget) -> Result<Self, Problem> {
+        let stored = bytes.len() as u64;
+        Ok(Self { stored, ..Self::from_reader(Cursor::new(bytes), budget)? })
     }
 
     pub(crate) fn from_reader(mut raw: impl BufRead + 'static, budget: &Budget) -> Result<Self, Problem> {
@@ -146,17 +166,17 @@ impl Source {
         };
         let mut head = Vec::new();
         rest.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(problem_of)?;
-        Ok(Self { head, gzip, encoding: Rc::new(Cell::new(UTF_8)), rest })
+        Ok(Self { head, gzip, encoding: Rc::new(Cell::new(UTF_8)), stored: 0, rest })
     }
 
     /// The same file as UTF-8, whatever its encoding.
     pub(crate) fn text(self) -> Result<Self, Problem> {
-        let Self { head, gzip, encoding, rest } = self;
+        let Self { head, gzip, encoding, stored, rest } = self;
         let whole = Cursor::new(head.clone()).chain(rest);
         let mut rest = Box::new(BufReader::new(Transcoder::new(whole, &head, Rc::clone(&encoding))));
         let mut head = Vec::new();
         rest.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(problem_of)?;
-        Ok(Self { head, gzip, encoding, rest })
+        Ok(Self { head, gzip, encoding, stored, rest })
     }
 
     /// Opens a file of text.

@@ -2,6 +2,8 @@
 
 mod common;
 
+#[cfg(feature = "archives")]
+mod archives;
 mod atomic;
 mod bad_input;
 mod blocks;
@@ -9,6 +11,8 @@ mod docword;
 mod folder;
 #[cfg(feature = "fuzzing")]
 mod fuzzing;
+#[cfg(feature = "mail")]
+mod mail;
 mod model;
 #[cfg(feature = "office")]
 mod office;

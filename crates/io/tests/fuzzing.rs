@@ -72,6 +72,18 @@ fn page() {
     replay("page", fuzzing::page, 20_000);
 }
 
+#[cfg(feature = "mail")]
+#[test]
+fn mail() {
+    replay("mail", fuzzing::mail, 20_000);
+}
+
+#[cfg(feature = "archives")]
+#[test]
+fn archive() {
+    replay("archive", fuzzing::archive, 5_000);
+}
+
 #[cfg(feature = "office")]
 #[test]
 fn office() {

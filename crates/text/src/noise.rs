@@ -46,10 +46,11 @@ const DOMAINS: [&str; 40] = [
     "kr", "nl", "nz", "pt", "ru", "se", "uk", "us", "za",
 ];
 
-/// A text without mail headers, quoted lines and addresses; what was left out leaves a space.
+/// A text without mail headers, quoted lines, a signature and addresses; what was left out leaves a space.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     let body = head(text).map_or(Cow::Borrowed(text), Cow::Owned);
     let body = unquoted(&body).map_or(body, Cow::Owned);
+    let body = unsigned(&body).map_or(body, Cow::Owned);
     without_addresses(&body).map_or(body, Cow::Owned)
 }
 
@@ -102,6 +103,20 @@ fn unquoted(text: &str) -> Option<String> {
         }
     }
     own.contains(char::is_alphabetic).then_some(own)
+}
+
+/// Lines of the longest signature.
+const SIGNATURE: usize = 16;
+
+/// The text before the signature, which follows a line of `-- ` (RFC 3676, section 4.3); `None` if there is none, or nothing else.
+fn unsigned(text: &str) -> Option<String> {
+    let start = text.rmatch_indices("\n-- ").map(|(start, _)| start).find(|&start| {
+        let rest = text.get(start + 4..).unwrap_or_default();
+        rest.starts_with('\n') || rest.starts_with("\r\n")
+    })?;
+    let (own, signature) = text.split_at_checked(start)?;
+    let few = signature.lines().take(SIGNATURE + 3).count() <= SIGNATURE + 2;
+    (few && own.contains(char::is_alphabetic)).then(|| own.to_owned())
 }
 
 /// The text without `scheme://...`, `www....` and `name@host`; `None` if there are none.

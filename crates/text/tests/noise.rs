@@ -27,6 +27,18 @@ fn quoted_lines_are_left_out() {
 }
 
 #[test]
+fn signatures_are_left_out() {
+    assert_eq!(tokens("Red sugar.\n-- \nAnton\nHill University\n"), ["red", "sugar"]);
+    assert_eq!(tokens("Red sugar.\r\n-- \r\nAnton\r\n"), ["red", "sugar"]);
+    assert_eq!(tokens("Red\n--\nsugar\n-- ants\n"), ["red", "sugar", "ants"]);
+    assert_eq!(tokens("-- \nonly sugar"), ["sugar"]);
+    assert_eq!(tokens("\n-- \nsugar"), ["sugar"]);
+    // What is that long is no signature.
+    assert_eq!(tokens(&("Red\n-- \n".to_owned() + &"sugar\n".repeat(17))).len(), 18);
+    assert_eq!(tokens(&("Red\n-- \n".to_owned() + &"sugar\n".repeat(16))), ["red"]);
+}
+
+#[test]
 fn addresses_hosts_and_codes_are_left_out() {
     let cases = [
         ("see https://a.example/b?c=d#e, then go", &["see", "go"][..]),

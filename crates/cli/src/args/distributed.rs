@@ -12,6 +12,7 @@ use super::{
 pub(crate) struct StartArgs {
     /// Folder of text files or web pages (recursive), or CSV, TSV, JSONL file with a text column, or UCI docword file; any
     /// of them may be gzipped
+    #[arg(value_parser = super::data_path())]
     pub(crate) path: PathBuf,
     /// Folder for state.safetensors and documents-0001.safetensors, ...
     #[arg(short, long, value_name = "DIR", default_value = "training")]

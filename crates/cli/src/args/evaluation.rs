@@ -22,6 +22,7 @@ use crate::{
 pub(crate) struct EvaluationArgs {
     /// Labelled documents: a folder with a subfolder for each label, or a CSV, TSV or JSONL file with a column of text
     /// (or columns of numbers) and one of labels
+    #[arg(value_parser = super::data_path())]
     pub(crate) path: PathBuf,
     /// How a label is predicted
     #[arg(long, default_value = "generative", value_parser = choice(&[

@@ -12,6 +12,7 @@ pub(crate) struct EvaluateArgs {
     /// A model, as `map` and `fit` write it
     pub(crate) model: PathBuf,
     /// The documents, in any form that `fit` reads; for held-out measures others than those that the model was fitted to
+    #[arg(value_parser = super::data_path())]
     pub(crate) path: PathBuf,
     /// File to write, a JSON object
     #[arg(short, long, value_name = "JSON")]
@@ -31,6 +32,7 @@ pub(crate) struct CompareArgs {
     pub(crate) models: Vec<PathBuf>,
     /// The documents, in any form that `fit` reads; for held-out measures others than those that the models were fitted to
     #[arg(value_name = "PATH")]
+    #[arg(value_parser = super::data_path())]
     pub(crate) path: PathBuf,
     /// Folder for comparison.json, comparison.csv, comparison.svg and comparison.png
     #[arg(short, long, value_name = "DIR", default_value = "comparison")]

@@ -1,0 +1,200 @@
+//! Files inside ZIP and TAR files. Nothing is unpacked to disk, and memory holds one file of the limited length at a time.
+
+use std::io::{self, BufRead, Read, Seek};
+
+use zip::{ZipArchive, result::ZipError};
+
+use crate::error::Problem;
+use crate::source::problem_of;
+
+/// How many times longer than itself an archive may become.
+const GROWTH: u64 = 100;
+
+/// Bytes of the longest name that is read.
+const NAME: usize = 64 << 10;
+
+/// A file in an archive.
+pub(crate) struct Member {
+    /// Its path, with `/`.
+    pub(crate) name: String,
+    /// Its bytes, or why it was not read.
+    pub(crate) bytes: Result<Vec<u8>, Problem>,
+}
+
+/// Whether these bytes begin as a TAR file does.
+pub(crate) fn is_tar(head: &[u8]) -> bool {
+    head.get(..BLOCK).is_some_and(|block| {
+        block.get(257..262) == Some(b"ustar") && block[0] != 0 && checksum(block) == number(&block[148..156])
+    })
+}
+
+/// Hands over the files of a ZIP file of so many bytes, in the order of its directory.
+pub(crate) fn each_in_zip<E: From<Problem>>(
+    reader: impl Read + Seek,
+    size: u64,
+    limit: usize,
+    mut each: impl FnMut(Member) -> Result<(), E>,
+) -> Result<(), E> {
+    let damaged = |error: &dyn std::fmt::Display| Problem::Damaged { kind: "ZIP", what: error.to_string() };
+    let mut archive = ZipArchive::new(reader).map_err(|error| damaged(&error))?;
+    let mut room = room(size, limit);
+    for index in 0..archive.len() {
+        let name = archive.name_for_index(index).unwrap_or_default().to_owned();
+        if name.ends_with('/') {
+            continue;
+        }
+        let bytes = match archive.by_index(index) {
+            Ok(file) if file.is_symlink() => continue,
+            Ok(file) if file.size() > limit as u64 => Err(Problem::TooLong { limit }),
+            Ok(file) => {
+                read_member(file, limit, &mut room).map_err(|error| damaged(&error)).and_then(|read| read)
+            }
+            Err(ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED)) => {
+                Err(Problem::Unsupported { kind: "an encrypted file" })
+            }
+            Err(error) => Err(damaged(&error)),
+        };
+        each(Member { name, bytes })?;
+        if room == 0 {
+            return Err(too_large("ZIP").into());
+        }
+    }
+    Ok(())
+}
+
+/// What an archive of so many bytes may become.
+fn room(size: u64, limit: usize) -> u64 {
+    size.saturating_mul(GROWTH).saturating_add(limit as u64)
+}
+
+fn too_large(kind: &'static str) -> Problem {
+    Problem::Damaged { kind, what: format!("it becomes more than {GROWTH} times as long as it is") }
+}
+
+/// A file of at most `limit` bytes, taken from `room`.
+fn read_member(file: impl Read, limit: usize, room: &mut u64) -> io::Result<Result<Vec<u8>, Problem>> {
+    let mut bytes = Vec::new();
+    let read = file.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes);
+    *room = room.saturating_sub(bytes.len() as u64);
+    read?;
+    Ok(if bytes.len() > limit { Err(Problem::TooLong { limit }) } else { Ok(bytes) })
+}
+
+/// Bytes of a block of a TAR file.
+const BLOCK: usize = 512;
+
+/// Hands over the regular files of a TAR file that takes `size` bytes as it is stored, in their order: those of POSIX (ustar
+/// and pax) and of GNU tar. Written here because it reads no more of a long name than [`NAME`] bytes, whatever its header
+/// claims, and seeks nowhere.
+pub(crate) fn each_in_tar<E: From<Problem>>(
+    mut reader: impl BufRead,
+    size: u64,
+    limit: usize,
+    mut each: impl FnMut(Member) -> Result<(), E>,
+) -> Result<(), E> {
+    let damaged = |what: String| Problem::Damaged { kind: "TAR", what };
+    let mut room = room(size, limit);
+    let (mut long_name, mut long_size) = (None, None);
+    loop {
+        let mut block = Vec::with_capacity(BLOCK);
+        reader.by_ref().take(BLOCK as u64).read_to_end(&mut block).map_err(problem_of)?;
+        if block.is_empty() || block.iter().all(|&byte| byte == 0) {
+            return Ok(());
+        }
+        if block.len() < BLOCK {
+            return Err(damaged("it ends inside a header".to_owned()).into());
+        }
+        if checksum(&block) != number(&block[148..156]) {
+            return Err(damaged("the checksum of a header is wrong".to_owned()).into());
+        }
+        let kind = block[156];
+        let length = number(&block[124..136]).ok_or_else(|| damaged("a header has no length".to_owned()))?;
+        let about_next = matches!(kind, b'x' | b'L');
+        let length = if about_next { length } else { long_size.take().unwrap_or(length) };
+        let padded = length.checked_next_multiple_of(BLOCK as u64);
+        let padded = padded.ok_or_else(|| damaged(format!("a file claims {length} bytes")))?;
+        let is_file = matches!(kind, b'0' | 0 | b'7');
+        let most = if about_next { NAME } else { limit };
+        let mut bytes = Vec::new();
+        if (is_file || about_next) && length <= most as u64 {
+            reader.by_ref().take(length).read_to_end(&mut bytes).map_err(problem_of)?;
+        }
+        let read = bytes.len() as u64;
+        let left = padded - read;
+        let passed =
+            io::copy(&mut reader.by_ref().take(left.min(room)), &mut io::sink()).map_err(problem_of)?;
+        room = room.saturating_sub(read + passed + BLOCK as u64);
+        if room == 0 {
+            return Err(too_large("TAR").into());
+        }
+        let whole = read + passed >= length;
+        if about_next {
+            match kind {
+                b'L' => long_name = Some(text(&bytes)),
+                _ => {
+                    let found = |key| pax(&bytes, key);
+                    long_name = found("path").map(str::to_owned).or(long_name);
+                    long_size = found("size").and_then(|size| size.parse().ok());
+                }
+            }
+        } else {
+            let name = long_name.take().unwrap_or_else(|| short_name(&block));
+            if is_file && !name.ends_with('/') {
+                let bytes = if length > limit as u64 {
+                    Err(Problem::TooLong { limit })
+                } else if whole {
+                    Ok(bytes)
+                } else {
+                    Err(damaged("it ends inside this file".to_owned()))
+                };
+                each(Member { name, bytes })?;
+            }
+        }
+        if !whole {
+            return Err(damaged("it ends too early".to_owned()).into());
+        }
+    }
+}
+
+/// The sum of a header's bytes, those of the sum itself taken as blanks.
+fn checksum(block: &[u8]) -> Option<u64> {
+    let bytes = block.iter().enumerate();
+    Some(bytes.map(|(at, &byte)| if (148..156).contains(&at) { 32 } else { u64::from(byte) }).sum())
+}
+
+/// A number of a header: octal digits, or big-endian bytes after one of 128.
+fn number(field: &[u8]) -> Option<u64> {
+    if let [0x80, rest @ ..] = field {
+        return rest.iter().try_fold(0u64, |sum, &byte| sum.checked_mul(256)?.checked_add(u64::from(byte)));
+    }
+    let digits = std::str::from_utf8(field).ok()?.trim_matches([' ', '\0']);
+    if digits.is_empty() { Some(0) } else { u64::from_str_radix(digits, 8).ok() }
+}
+
+/// A text up to its zero byte.
+fn text(field: &[u8]) -> String {
+    let end = field.iter().position(|&byte| byte == 0).unwrap_or(field.len());
+    String::from_utf8_lossy(&field[..end]).into_owned()
+}
+
+fn short_name(block: &[u8]) -> String {
+    let (name, prefix) = (text(&block[..100]), text(&block[345..500]));
+    let posix = block.get(257..263) == Some(b"ustar\0");
+    if posix && !prefix.is_empty() { format!("{prefix}/{name}") } else { name }
+}
+
+/// The value of a key among records `length key=value\n`.
+fn pax<'a>(records: &'a [u8], key: &str) -> Option<&'a str> {
+    let mut rest = records;
+    while let Some(blank) = rest.iter().position(|&byte| byte == b' ') {
+        let length: usize = std::str::from_utf8(&rest[..blank]).ok()?.parse().ok()?;
+        let record = rest.get(blank + 1..length)?;
+        let record =
+            std::str::from_utf8(record).ok().and_then(|record| record.trim_end_matches('\n').split_once('='));
+        if let Some((_, value)) = record.filter(|(name, _)| *name == key) {
+            return Some(value);
+        }
+        rest = rest.get(length..)?;
+    }
+    None
+}
