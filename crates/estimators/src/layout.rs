@@ -122,9 +122,12 @@ mod tests {
     #[test]
     fn the_defaults_follow_from_the_number_of_documents() {
         let of = |documents| GridLayout::choose(None, None, documents).unwrap();
-        for (documents, grid, window) in
-            [(0, [8, 8], [2, 2]), (1, [8, 8], [2, 2]), (2_016, [32, 32], [5, 5]), (1 << 20, [64, 64], [8, 8])]
-        {
+        for (documents, grid, window) in [
+            (0, [4, 4], [2, 2]),
+            (60, [6, 6], [2, 2]),
+            (2_016, [32, 32], [5, 5]),
+            (1 << 20, [64, 64], [8, 8]),
+        ] {
             assert_eq!((of(documents).extents(), of(documents).window()), (&grid[..], &window[..]));
         }
         assert_eq!(GridLayout::choose(Some(&[1, 40]), None, 10).unwrap().window(), [1, 7]);

@@ -28,17 +28,14 @@ const MOST: f64 = 0.25;
 /// ```
 #[must_use]
 pub const fn default_extent(bags: usize) -> usize {
-    // 4 round(√(bags / 2) / 4), in whole numbers; below 8 2 round(√(bags / 2) / 2)
+    // 4 round(√(bags / 2) / 4), in whole numbers; where that is less than 8, 2 round(√(bags / 2) / 2)
     let side = (bags / 8).isqrt().div_ceil(2) * 4;
     let small = (bags / 2).isqrt().div_ceil(2) * 2;
-    if small < 4 {
-        4
-    } else if small < 8 {
-        small
-    } else if side > 64 {
-        64
-    } else {
-        side
+    match side {
+        8..=64 => side,
+        65.. => 64,
+        _ if small < 4 => 4,
+        _ => small,
     }
 }
 
@@ -138,7 +135,7 @@ mod tests {
         extern crate std;
         for bags in (0..20_000).chain([1 << 20, usize::MAX]) {
             let rounded = |to: f64| to * ((bags as f64 / 2.0).sqrt() / to).round();
-            let side = if rounded(2.0) < 8.0 { rounded(2.0).max(4.0) } else { rounded(4.0).clamp(8.0, 64.0) };
+            let side = if rounded(4.0) < 8.0 { rounded(2.0).max(4.0) } else { rounded(4.0).min(64.0) };
             assert_eq!(default_extent(bags), side as usize, "{bags} bags");
         }
         for extent in 1..1_000 {

@@ -102,7 +102,7 @@ test("what is wrong is said, where it can be put right", { skip }, () => visit({
   await refused({ text: sample, side: "0" }, /“Cells along a side” is 0, needs to be a whole number from 1 to 128/, "side");
   await refused({ side: "3.5" }, /is 3.5/, "side");
   await refused({ side: "4", window: "5" }, /A window of 5 cells does not fit into a grid of 4/, "window");
-  await refused({ side: "", window: "9" }, /the window 9x9 is larger than the grid 8x8/); // by the library
+  await refused({ side: "", window: "9" }, /the window 9x9 is larger than the grid 4x4/); // by the library
   await refused({ window: "", seed: "-1" }, /“Seed” is -1/, "seed");
   await refused({ seed: "1", least: "1000" }, /no word is left of 48 documents/);
   // After all of this it works.
