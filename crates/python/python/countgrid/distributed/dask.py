@@ -211,7 +211,8 @@ def _numbers(documents: tuple[bytes, list[int], int]) -> tuple[list[int], int]:
 
 
 def _tokens(before: float, block: Any) -> float:
-    return _core.add_tokens(before, block.indptr, block.data.astype(np.float64))
+    # What comes over the network may lie anywhere in memory.
+    return _core.add_tokens(before, np.require(block.indptr, requirements="A"), block.data.astype(np.float64))
 
 
 def _sums(state: bytes, documents: tuple[bytes, list[int], int], jobs: int) -> bytes:
