@@ -306,14 +306,14 @@ fn dense<T: Real + Storable, N: Number>(counts: ArrayView2<'_, N>) -> PyResult<C
 }
 
 /// Bags, with what a fit wants to know of all.
-struct Builder<T> {
+pub(crate) struct Builder<T> {
     bags: BlocksBuilder<T>,
     tokens: f64,
     nonempty: usize,
 }
 
 impl<T: Real + Storable> Builder<T> {
-    fn new(features: usize) -> PyResult<Self> {
+    pub(crate) fn new(features: usize) -> PyResult<Self> {
         let bags = BlocksBuilder::new(features, BlockLimits::default()).map_err(errors::corpus)?;
         Ok(Self { bags, tokens: 0.0, nonempty: 0 })
     }
@@ -331,7 +331,7 @@ impl<T: Real + Storable> Builder<T> {
         Ok(())
     }
 
-    fn finish(self) -> PyResult<Corpus<T>> {
+    pub(crate) fn finish(self) -> PyResult<Corpus<T>> {
         let bags: Blocks<T> = self.bags.finish().map_err(errors::corpus)?;
         Ok(Corpus {
             name: String::new(),

@@ -137,7 +137,7 @@ pub(crate) fn finished(mut model: AnyModel, data: &Data) -> PyResult<Model> {
     Ok(Model { model })
 }
 
-fn name_features<T: Storable>(corpus: &mut Corpus<T>) {
+pub(crate) fn name_features<T: Storable>(corpus: &mut Corpus<T>) {
     if corpus.vocabulary.is_empty() {
         corpus.name = "untitled".to_owned();
         corpus.vocabulary = (0..corpus.bags.features()).map(|feature| format!("x{feature}")).collect();

@@ -2,6 +2,7 @@
 //! itself; `python/countgrid` calls it and speaks scikit-learn's language.
 
 mod data;
+mod distributed;
 mod errors;
 mod fit;
 mod harmonium;
@@ -18,6 +19,10 @@ mod _core {
     #[pymodule_export]
     use crate::{
         data::Data,
+        distributed::{
+            add_tokens, finish_state, leaf_documents, leaf_size, leaf_sums, merge_sums, same_training,
+            start_state, step_state,
+        },
         fit::{defaults, fit},
         harmonium::{fit_harmonium, harmonium_topics},
         model::Model,

@@ -119,6 +119,44 @@ def merge_states(
 ) -> tuple[Model, State]:
     """The update from the sums of two states, from the parameters of a model; `none` are no rows, described as the model is."""
 
+def leaf_size() -> int:
+    """Documents of a leaf but the last."""
+
+def leaf_documents(data: Data, first_leaf: int) -> tuple[bytes, list[int], int]:
+    """The documents of consecutive leaves as a file, the digest of each leaf, and how many documents are not empty."""
+
+def add_tokens(before: float, indptr: object, counts: NDArray[np.float64]) -> float:
+    """The sum of all counts, from that of the rows before on."""
+
+def start_state(
+    kind: str,
+    options: str,
+    totals: tuple[int, int, int, float],
+    digests: list[int],
+    names: list[str] | None,
+    double: bool,
+) -> bytes:
+    """The first state of a training on documents of which features, rows, rows that are not empty and tokens, the digests of all
+    leaves and the names of columns are known."""
+
+def leaf_sums(state: bytes, documents: bytes, jobs: int) -> bytes:
+    """The sums of documents under the model of a state."""
+
+def merge_sums(one: bytes, other: bytes) -> bytes:
+    """Sums of other leaves under the same state, added up in the tree of leaves."""
+
+def step_state(
+    state: bytes, sums: bytes, jobs: int
+) -> tuple[bytes, tuple[int, int, int, float | None, float], bool]:
+    """The state after that of which these are the sums of all leaves; what `progress` of `fit` is called with; whether it has
+    ended."""
+
+def finish_state(state: bytes) -> Model | None:
+    """The model of a training that has ended; None if it has not."""
+
+def same_training(first: bytes, state: bytes) -> bool:
+    """Whether a state is of the training that begins with another: the same options and rows."""
+
 def fit_harmonium(
     options: str,
     data: Data,
