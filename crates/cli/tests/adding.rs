@@ -32,7 +32,7 @@ fn documents_are_added_without_moving_what_is_there() {
     }
     let names: Vec<&str> = after.columns.iter().map(|column| column.name.as_str()).collect();
     assert_eq!(names, ["sent", "added"]);
-    assert_eq!(after.columns[1].kind, FieldKind::Categories(vec!["of the map".into(), "new.csv".into()]));
+    assert_eq!(after.columns[1].kind, FieldKind::Categories(vec!["of the map".into(), "new".into()]));
     // Where `embed` puts them too.
     let places = stdout(folder, &["embed", "map/model.safetensors", "new.csv"]);
     assert_eq!(fs::read_to_string(folder.join("second/places.csv")).unwrap(), places);
