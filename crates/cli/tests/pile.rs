@@ -4,7 +4,7 @@ use crate::common;
 
 use std::fs;
 
-use common::{Made, contents, made, run, stdout, write_folder};
+use common::{Made, contents, countgrid, csv, made, run, stdout, write_folder};
 use countgrid_io::load;
 use serde_json::Value;
 
@@ -120,4 +120,32 @@ fn encodings_do_not_matter_and_what_cannot_be_read_is_listed() {
     let read: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
     assert_eq!((read["unreadable"].as_u64(), read["encodings"]["UTF-16BE"].as_u64()), (Some(0), Some(30)));
     assert_eq!(fs::read_to_string(folder.path().join("of-mixed/skipped.csv")).unwrap(), "path,why\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_dash_is_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("made.csv"), csv(',')).unwrap();
+    let options = ["--iterations", "3", "--title", "T", "--quiet"];
+    stdout(folder, &[&["map", "made.csv", "-o", "file"][..], &options].concat());
+    let table = fs::File::open(folder.join("made.csv")).unwrap();
+    let piped = countgrid(folder, &[&["map", "-", "-o", "pipe"][..], &options].concat())
+        .stdin(table)
+        .output()
+        .unwrap();
+    assert!(piped.status.success(), "{}", String::from_utf8_lossy(&piped.stderr));
+    let tables = |name: &str| {
+        let model = load(folder.join(name).join("model.safetensors")).unwrap();
+        (model.strings("vocabulary").unwrap().to_vec(), model.table("pi").unwrap().clone())
+    };
+    assert_eq!(tables("file"), tables("pipe"));
+    let table = fs::File::open(folder.join("made.csv")).unwrap();
+    let embedded =
+        countgrid(folder, &["embed", "file/model.safetensors", "-"]).stdin(table).output().unwrap();
+    assert_eq!(
+        String::from_utf8(embedded.stdout).unwrap(),
+        fs::read_to_string(folder.join("file/places.csv")).unwrap()
+    );
 }

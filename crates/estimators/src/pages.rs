@@ -149,10 +149,14 @@ impl<T: Stored> FittedGrid<T> {
     ///
     /// ```
     /// use countgrid_corpus::{Corpus, CorpusOptions};
-    /// use countgrid_estimators::{GridOptions, GridPlan, no_observer};
+    /// use countgrid_estimators::{GridOptions, GridTraining, Train};
     /// let options = CorpusOptions::default();
-    /// let corpus = Corpus::<f32>::from_texts(&["red ants", "blue ants", "red sky"], &options)?;
-    /// let grid = GridPlan::new(&GridOptions::default())?.fit(&corpus, no_observer)?;
+    /// let mut corpus = Corpus::<f32>::from_texts(&["red ants", "blue ants", "red sky"], &options)?;
+    /// let plan = GridOptions::default().plan(&mut corpus)?;
+    /// let mut training = GridTraining::new(plan, &corpus.bags)?;
+    /// training.run(|_| std::ops::ControlFlow::Continue(()))?;
+    /// let mut grid = training.finish()?;
+    /// grid.describe("old", &corpus, &options.words)?;
     /// let mut page = grid.pages(&corpus)?.remove(0).page;
     /// let info = &grid.info;
     /// let new = Corpus::count_texts(&["blue sky", "green sea"], &info.vocabulary, &info.text, &options)?;

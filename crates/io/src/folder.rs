@@ -244,7 +244,9 @@ impl<E: From<ReadError>> Reading<'_, E> {
         depth: usize,
     ) -> Result<(), Stop<E>> {
         let limit = self.options.limits.record_bytes;
+        #[cfg(feature = "mail")]
         let refuse = |problem| ReadError::new(path, None, problem);
+        _ = (on_disk, depth, self.budget); // which only archives need
         #[cfg(any(feature = "office", feature = "archives"))]
         if source.head.starts_with(ZIP) {
             return self.zip(source, path, on_disk, depth);

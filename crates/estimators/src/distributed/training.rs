@@ -32,7 +32,7 @@ use crate::{
 /// }
 /// let mut whole = GridTraining::new(plan()?, &bags)?;
 /// whole.run(|_| std::ops::ControlFlow::Continue(()))?;
-/// assert_eq!(training.finish()?.grid(), whole.finish()?.grid());
+/// assert_eq!(training.finish()?.grid().tables(), whole.finish()?.grid().tables());
 /// # Ok::<(), countgrid_estimators::EstimatorError>(())
 /// ```
 pub struct DistributedTraining<E: Estimator, D> {
