@@ -56,7 +56,7 @@ test("pasted text becomes a map", { skip }, () => visit({ width: 1280, height: 8
     if (n > 0) assert.ok(share >= heard[n - 1].share && bound > heard[n - 1].bound - 1e-6, `${heard[n - 1].bound} to ${bound}`);
   }
   assert.ok(heard.at(-1).bound > heard[0].bound + 0.5, "and by a lot");
-  assert.match(await part("bound", "textContent"), /^48 documents, \d+ different words, \d+ in all, on 8×8 cells\. \d+ iterations \((converged|all iterations used)\): −\d\.\d{4} nats per word$/);
+  assert.match(await part("bound", "textContent"), /^48 documents, \d+ different words, \d+ in all, on 4×4 cells\. \d+ iterations \((converged|all iterations used)\): −\d\.\d{4} nats per word$/);
   assert.equal(await evaluate(`document.querySelectorAll("#curve polyline").length`), 1);
 
   // The map inside: words, drawn; documents, listed; a click lists those near a place.
