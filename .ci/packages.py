@@ -2,7 +2,7 @@
 
     packages.py bare    the options that select the crates which promise to do without std and an allocator,
                         with all models of the facade
-    packages.py fuzzing the options that select the crates with bodies of fuzz targets, on one line
+    packages.py kernels the test programs of these crates, each with its folder: from what cargo says as it builds the tests
     packages.py msrv    fails if a package of the workspace, or anything it depends on, asks for a newer
                         compiler than the workspace states
     packages.py libraries   the libraries that are published, one a line
@@ -11,10 +11,12 @@
 
 import json
 import sys
+from pathlib import Path
 
-metadata = json.load(sys.stdin)
-packages = {package["id"]: package for package in metadata["packages"]}
-members = [packages[name] for name in metadata["workspace_members"]]
+if sys.argv[1] != "kernels":
+    metadata = json.load(sys.stdin)
+    packages = {package["id"]: package for package in metadata["packages"]}
+    members = [packages[name] for name in metadata["workspace_members"]]
 
 
 def bare():
@@ -25,8 +27,14 @@ def bare():
             print(f"--package={package['name']}", *(f"--features={package['name']}/{name}" for name in models))
 
 
-def fuzzing():
-    print(*(f"--package={package['name']}" for package in members if "fuzzing" in package["features"]))
+def kernels():
+    """Not of programs, files and words, and of what fits with the kernels: those take long."""
+    others = {"cli", "corpus", "estimators", "evaluation", "io", "map", "text", "wasm"}
+    for message in map(json.loads, sys.stdin):
+        if message.get("executable") and message["profile"]["test"]:
+            folder = Path(message["manifest_path"]).parent
+            if folder.name not in others:
+                print(folder, message["executable"])
 
 
 def version(text):
@@ -59,4 +67,4 @@ def published():
             print(package["name"], package["version"])
 
 
-{function.__name__: function for function in (bare, fuzzing, libraries, msrv, published)}[sys.argv[1]]()
+{function.__name__: function for function in (bare, kernels, libraries, msrv, published)}[sys.argv[1]]()

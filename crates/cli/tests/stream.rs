@@ -284,11 +284,11 @@ fn memory_is_bounded_for_three_blocks() {
     memory_is_bounded(50_000);
 }
 
-/// 360 MB of counts, several times what the fit may take.
+/// 180 MB of counts, more than the fit may take.
 #[test]
 #[ignore = "slow: `cargo test --workspace -- --include-ignored`"]
-fn memory_is_bounded_for_thirty_blocks() {
-    memory_is_bounded(500_000);
+fn memory_is_bounded_for_fifteen_blocks() {
+    memory_is_bounded(250_000);
 }
 
 #[test]

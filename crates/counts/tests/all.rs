@@ -2,7 +2,6 @@
 
 mod count;
 mod event;
-#[cfg(feature = "fuzzing")]
 mod fuzzing;
 mod matrices;
 mod sequences;

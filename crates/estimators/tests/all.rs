@@ -7,6 +7,8 @@ mod grid_training;
 mod harmonium_training;
 mod leaves;
 mod other_trainings;
+#[cfg(feature = "files")]
+mod real_data;
 mod serialised;
 mod stopping;
 mod topographic_training;

@@ -235,7 +235,7 @@ fn componential_grids_are_fitted_to_the_sum_in_the_tree() {
     let (memory, file) = (bags(u128::MAX), bags(0));
     let totals = BagTotals::from_blocks(&memory).unwrap();
     let grid = GridOptions { iterations: 1, ..grid_options(GridStart::Plain) };
-    let options = ComponentialOptions { grid, iterations: 1, ..ComponentialOptions::default() };
+    let options = ComponentialOptions { grid, iterations: 1, sweeps: 3, ..ComponentialOptions::default() };
     let plan = options.check::<f32>(totals).unwrap();
     let shape = plan.layout().shape(FEATURES).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(7);
@@ -249,8 +249,9 @@ fn componential_grids_are_fitted_to_the_sum_in_the_tree() {
     let mut grid = ComponentialParameters::<f32>::uniform(shape, 5.0).unwrap();
     grid.randomize(&mut rng);
     grid.mix(model.0.grid(), 0.9).unwrap();
-    let own =
-        componential::Options { pseudocount: model_options.pseudocount, ..componential::Options::default() };
+    let inference = componential::Inference { sweeps: 3, ..componential::Inference::default() };
+    let pseudocount = model_options.pseudocount;
+    let own = componential::Options { pseudocount, inference, ..componential::Options::default() };
     let mut model = ByTree(componential::Learner::from_grid(grid, own).unwrap());
     let mut statistics = componential::Statistics::allocate(shape, 8).unwrap();
     let outcome = em.fit(&mut model, &views(&by_leaf)[..], &mut statistics, no_observer).unwrap();

@@ -6,7 +6,6 @@ mod common;
 mod componential;
 mod definition;
 mod edges;
-#[cfg(feature = "fuzzing")]
 mod fuzzing;
 mod identities;
 mod labels;

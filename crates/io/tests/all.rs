@@ -9,7 +9,6 @@ mod bad_input;
 mod blocks;
 mod docword;
 mod folder;
-#[cfg(feature = "fuzzing")]
 mod fuzzing;
 #[cfg(feature = "mail")]
 mod mail;

@@ -1,7 +1,6 @@
 //! All tests of the crate in one program, so that what they instantiate is compiled once.
 
 mod bags;
-#[cfg(feature = "fuzzing")]
 mod fuzzing;
 mod languages;
 mod news;

@@ -2,16 +2,14 @@
 
 use std::{io::Write, path::PathBuf};
 
-use countgrid::{
-    counts::{Bags, CsrBuf},
-    em::{Fit, Learn, TablesMutExt},
-    grid::{Grid, Learner, Options, Shape, Statistics},
-    lda::{self, Inference, Lda},
-    math::Real,
-    torus::{Torus, Windows},
-};
+use countgrid_counts::{Bags, CsrBuf};
+use countgrid_em::{Fit, Learn, TablesMutExt};
+use countgrid_grid::{Grid, Learner, Options, Shape, Statistics};
 use countgrid_io::{DataSet, ReadOptions, read};
+use countgrid_lda::{self as lda, Inference, Lda};
+use countgrid_math::Real;
 use countgrid_text::{TextOptions, WordBags, bags};
+use countgrid_torus::{Torus, Windows};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 /// Posts of three news groups, or `None`, said aloud, where the data are not to be had.
