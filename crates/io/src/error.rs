@@ -104,8 +104,6 @@ pub enum Problem {
     Memory { elements: usize },
     /// Neither the name nor the first lines tell what the file is.
     UnknownFormat,
-    /// A JSON array where one object per line is expected.
-    JsonArray,
     /// A folder with several data files and no text.
     SeveralTables { names: Vec<String> },
     /// No column name is known to stand for text.
@@ -188,10 +186,7 @@ impl fmt::Display for Problem {
                 write!(f, "more than {limit} bytes after decompression, the limit for a data set")
             }
             Self::Memory { elements } => write!(f, "no memory for a table of {elements} elements"),
-            Self::UnknownFormat => {
-                f.write_str("not recognised as a table, as JSON lines or as docword counts")
-            }
-            Self::JsonArray => f.write_str("a JSON array; one object per line is expected"),
+            Self::UnknownFormat => f.write_str("not recognised as a table, as JSON or as docword counts"),
             Self::SeveralTables { names } => {
                 write!(f, "{} data files and no text files: {}", names.len(), listed(names))
             }
@@ -297,7 +292,6 @@ impl Problem {
             Self::UnknownFormat => f.write_str(
                 "give a table a header line and the ending .csv, .tsv or .jsonl; put text files into a folder and name the folder",
             ),
-            Self::JsonArray => write!(f, "jq -c '.[]' '{}' > lines.jsonl", file.display()),
             Self::SeveralTables { .. } => f.write_str("name one of them"),
             Self::NoTextColumn { .. } => f.write_str(
                 "name the column that holds the text; if the first line is data already, put a header line such as `title,text` above it",
@@ -316,7 +310,7 @@ impl Problem {
                 f.write_str("close the quote; a quote inside a quoted field is written twice")
             }
             Self::Json { .. } | Self::NotAnObject { .. } => {
-                f.write_str("mend the line; each line must be one whole JSON object")
+                f.write_str("mend the line; each line, or each element of an array, must be one whole JSON object")
             }
             Self::NoText { .. } => f.write_str("mend or remove the line, or name another text column"),
             Self::Header { .. } => f.write_str(

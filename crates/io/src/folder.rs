@@ -23,6 +23,7 @@ use crate::office::{OTHER, office};
 use crate::options::ReadOptions;
 #[cfg(feature = "html")]
 use crate::page::page;
+use crate::rtf;
 #[cfg(any(feature = "office", feature = "archives"))]
 use crate::source::ZIP;
 use crate::source::{Budget, Source, read_bytes};
@@ -430,6 +431,10 @@ impl<E> From<Problem> for Left<E> {
 /// A file of one text.
 fn text_of(source: Source, path: &Path, limit: usize) -> Result<Text, ReadError> {
     let refuse = |problem| ReadError::new(path, None, problem);
+    if source.head.starts_with(rtf::HEAD) {
+        let (title, text) = rtf::rtf(&read_bytes(source.reader(), path, limit)?).map_err(refuse)?;
+        return Ok(Text::new(title, text, UTF_8));
+    }
     check_head(&source.head).map_err(refuse)?; // however long the rest is
     let is_page = is_page(&source.head);
     if is_page && !cfg!(feature = "html") {

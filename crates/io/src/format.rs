@@ -14,7 +14,7 @@ pub enum Format {
     Mailbox,
     /// A table, fields told apart as given.
     Table(Table),
-    /// One JSON object per line.
+    /// One JSON object per line, or an array of them.
     JsonLines,
     /// UCI docword counts with a vocabulary.
     Docword,
@@ -31,7 +31,7 @@ impl fmt::Display for Format {
             Self::Table(Table::Comma) => "CSV",
             Self::Table(Table::Semicolon) => "CSV with semicolons",
             Self::Table(Table::Tab) => "TSV",
-            Self::JsonLines => "JSON lines",
+            Self::JsonLines => "JSON",
             Self::Docword => "docword counts",
             Self::Other(what) => what,
         })

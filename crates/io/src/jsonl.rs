@@ -1,4 +1,4 @@
-//! JSON lines: one document per line, an object.
+//! JSON lines and arrays: documents are objects.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -12,9 +12,9 @@ use crate::document::{Document, TITLE, collected, truncate_text};
 use crate::error::{Problem, ReadError, excerpt};
 use crate::item::Item;
 use crate::options::ReadOptions;
-use crate::source::Lines;
+use crate::records::Records;
 
-/// Reads one JSON object per line; `file` is its name in messages.
+/// Reads one JSON object per line, or an array of objects over any lines; `file` is its name in messages.
 ///
 /// The keys of the first object decide which of them hold text, title, label and id; those that hold an array
 /// or an object do not count. Every object must have the text, as a string; title, label and id may be strings,
@@ -23,13 +23,16 @@ use crate::source::Lines;
 ///
 /// # Errors
 /// Each with its line: what is not JSON, not an object, has no text or a value of another kind; a column that
-/// is not there or not known; text that is not UTF-8; a line beyond the default [`Limits`](crate::Limits); and no line at all.
+/// is not there or not known; text that is not UTF-8; a line or element beyond the default [`Limits`](crate::Limits); an array that does not end; and no
+/// object at all.
 ///
 /// ```
 /// use countgrid_io::{Columns, read_json_lines};
 /// let lines = "{\"id\": 3, \"body\": \"One.\"}\n{\"id\": 4, \"body\": \"Two.\", \"extra\": []}\n";
 /// let documents = read_json_lines(lines.as_bytes(), "a.jsonl", &Columns::default())?;
 /// assert_eq!((documents[1].id.as_str(), documents[1].text.as_str()), ("4", "Two."));
+/// let array = "[{\"id\": 3, \"body\": \"One.\"},\n {\"id\": 4, \"body\": \"Two.\"}]";
+/// assert_eq!(read_json_lines(array.as_bytes(), "a.jsonl", &Columns::default())?, documents);
 /// # Ok::<(), countgrid_io::ReadError>(())
 /// ```
 pub fn read_json_lines(
@@ -54,18 +57,16 @@ pub(crate) fn each<E: From<ReadError>>(
     options: &ReadOptions,
     visit: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
 ) -> Result<Named, E> {
-    let mut lines = Lines::new(reader, file, options.limits.record_bytes);
+    let mut records = Records::new(reader, file, options.limits.record_bytes)?;
     let (mut documents, mut others, mut fields) = (0usize, Vec::new(), Vec::new());
     let mut roles: Option<(Vec<String>, Roles, usize)> = None;
-    loop {
-        let number = lines.line() + 1;
-        let Some(line) = lines.next()? else { break };
-        let line = line.trim();
-        if line.is_empty() {
+    while let Some((number, record)) = records.next()? {
+        if record.is_empty() {
             continue;
         }
         let refuse = |problem| ReadError::new(file, Some(number), problem);
-        let object = object(line).map_err(refuse)?;
+        let object =
+            object(record).map_err(|(lines, problem)| ReadError::new(file, Some(number + lines), problem))?;
         let (names, columns, in_text) = match &roles {
             Some(known) => known,
             None => {
@@ -112,22 +113,24 @@ pub(crate) fn each<E: From<ReadError>>(
     }
 }
 
-/// The object on a line, its values unread.
-fn object(line: &str) -> Result<BTreeMap<String, &RawValue>, Problem> {
-    if !line.starts_with('{') {
+/// An object, its values unread; or what is wrong, so many lines after the first.
+fn object(record: &str) -> Result<BTreeMap<String, &RawValue>, (u64, Problem)> {
+    let lines = |error: &serde_json::Error| (error.line() as u64).saturating_sub(1);
+    let refused = |error: serde_json::Error| (lines(&error), Problem::Json { what: json_problem(&error) });
+    if !record.starts_with('{') {
         // A value of another kind, or nothing of JSON at all.
-        return Err(match serde_json::from_str::<&RawValue>(line) {
-            Ok(_) => Problem::NotAnObject { found: excerpt(line) },
-            Err(error) => Problem::Json { what: json_problem(&error) },
+        return Err(match serde_json::from_str::<&RawValue>(record) {
+            Ok(_) => (0, Problem::NotAnObject { found: excerpt(record) }),
+            Err(error) => refused(error),
         });
     }
-    serde_json::from_str(line).map_err(|error| Problem::Json { what: json_problem(&error) })
+    serde_json::from_str(record).map_err(refused)
 }
 
-/// What the parser says, with the column; its line is always 1.
+/// What the parser says, with the column.
 fn json_problem(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    text.replace(" at line 1 column ", " at column ")
+    text.replace(&format!(" at line {} column ", error.line()), " at column ")
 }
 
 fn text(object: &BTreeMap<String, &RawValue>, name: &str) -> Result<String, Problem> {

@@ -1,6 +1,6 @@
 //! Documents, counts and model files, read and written with care.
 //!
-//! - [`read`] takes a path and finds out what it holds: a folder of text files, web pages and documents, CSV, TSV, JSON lines, or UCI
+//! - [`read`] takes a path and finds out what it holds: a folder of text files, web pages and documents, CSV, TSV, JSON, or UCI
 //!   docword counts, any of them compressed by gzip. [`read_table`], [`read_json_lines`] and [`read_docword`] take
 //!   any [`BufRead`](std::io::BufRead).
 //! - [`visit`] hands over one document or bag after the other; a [`BlockFile`] keeps bags that are too many for the
@@ -72,6 +72,9 @@ mod outputs;
 #[cfg(all(feature = "files", feature = "html"))]
 mod page;
 mod read;
+mod records;
+#[cfg(feature = "files")]
+mod rtf;
 mod runs;
 mod sequences;
 mod source;

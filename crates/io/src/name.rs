@@ -70,7 +70,7 @@ impl Name {
         match extension {
             Some("csv") => Self::Csv,
             Some("tsv" | "tab") => Self::Tsv,
-            Some("jsonl" | "ndjson") => Self::JsonLines,
+            Some("json" | "jsonl" | "ndjson") => Self::JsonLines,
             _ if name.starts_with("docword") => Self::Docword,
             _ if name.starts_with("vocab") => Self::Vocabulary,
             _ if ["readme", "license", "licence", "copying"].iter().any(|about| name.starts_with(about)) => {

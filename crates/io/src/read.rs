@@ -118,7 +118,8 @@ impl fmt::Display for Summary {
 /// |---|---|
 /// | a folder | its text files and web pages, recursively; the first subfolder is the label |
 /// | a folder with one data file and no text but a readme or licence | that file |
-/// | `.csv`, `.tsv`, `.jsonl` | a table with a header line, JSON lines |
+/// | `.csv`, `.tsv` | a table with a header line |
+/// | `.jsonl`, `.ndjson`, `.json` | JSON lines, or an array of objects |
 /// | a table without a column of text, but with columns of numbers | counts: a feature for each of these columns |
 /// | a ZIP or TAR file (feature `archives`), a mailbox (feature `mail`) | a folder of the files or messages in it |
 /// | `docword*` | UCI counts, with the vocabulary beside it |
@@ -379,8 +380,8 @@ fn detect(path: &Path, head: &[u8], columns: &Columns) -> Result<Format, Problem
         return Ok(Format::Docword);
     }
     match text.trim_start().chars().next() {
-        Some('{') => return Ok(Format::JsonLines),
-        Some('[') => return Err(Problem::JsonArray),
+        Some('{') if text.starts_with("{\\rtf") => return Err(Problem::UnknownFormat),
+        Some('{' | '[') => return Ok(Format::JsonLines),
         _ => {}
     }
     for (separator, table) in [('\t', Table::Tab), (',', Table::Comma), (';', Table::Semicolon)] {

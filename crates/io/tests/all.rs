@@ -10,6 +10,7 @@ mod blocks;
 mod docword;
 mod folder;
 mod fuzzing;
+mod json;
 #[cfg(feature = "mail")]
 mod mail;
 mod model;
@@ -17,6 +18,8 @@ mod model;
 mod office;
 mod python;
 mod real_data;
+#[cfg(feature = "files")]
+mod rtf;
 mod sequences;
 mod table;
 mod visit;

@@ -11,7 +11,8 @@ fn says(name: &str, bytes: &[u8]) -> String {
     refusal(folder.path(), name, &ReadOptions::default())
 }
 
-const LINE: &str = "remedy: mend the line; each line must be one whole JSON object";
+const LINE: &str =
+    "remedy: mend the line; each line, or each element of an array, must be one whole JSON object";
 const CSV: &str =
     "remedy: mend the line; a field that holds the separator, a quote or a line end must be in double quotes";
 const TSV: &str = "remedy: mend the line; fields are separated by one tab and hold no tab or line end";
@@ -218,16 +219,11 @@ fn a_json_object_without_its_text() {
 fn a_file_of_no_known_kind() {
     assert_eq!(
         says("a.txt", b"Once upon a time, there was a text.\n"),
-        "~/a.txt: not recognised as a table, as JSON lines or as docword counts\n\
+        "~/a.txt: not recognised as a table, as JSON or as docword counts\n\
          remedy: give a table a header line and the ending .csv, .tsv or .jsonl; put text files into a folder and \
          name the folder"
     );
     assert!(says("a.txt", b"Once, a text, and no more of it than that\n").contains("not recognised"));
-    assert_eq!(
-        says("a.json", b"[{\"text\": \"one\"}]"),
-        "~/a.json: a JSON array; one object per line is expected\n\
-         remedy: jq -c '.[]' '~/a.json' > lines.jsonl"
-    );
     let folder = folder(&[("a.csv", b"text\none\n")]);
     let options = ReadOptions { format: Some(Format::Folder), ..ReadOptions::default() };
     assert_eq!(

@@ -62,7 +62,7 @@ fn what_is_no_text_is_counted() {
             ("damaged ZIP: invalid Zip archive: Could not find EOCD", true)
         } else {
             (
-                "a ZIP archive; of these DOCX, ODT and EPUB are read with the feature `office`, which is not read",
+                "a ZIP archive, for which the feature `archives` is needed, or `office` for a DOCX, ODT or EPUB, which is not read",
                 true,
             )
         },

@@ -95,6 +95,12 @@ fn jsonl() {
     replay("jsonl", fuzzing::jsonl, 20_000);
 }
 
+#[cfg(feature = "files")]
+#[test]
+fn rtf() {
+    replay("rtf", fuzzing::rtf, 20_000);
+}
+
 #[test]
 fn sequences() {
     replay("sequences", fuzzing::sequences, 20_000);
