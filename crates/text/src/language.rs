@@ -1,9 +1,10 @@
 use core::{fmt, str::FromStr};
+use std::{collections::HashMap, sync::OnceLock};
 
 use rust_stemmers::{Algorithm, Stemmer};
-use whatlang::{Info, Lang, Script};
+use whatlang::{Lang, Script};
 
-use crate::{TextError, segment::split_within};
+use crate::{TextError, segment::split_within, tokenizer::normal_form};
 
 /// Bytes of a text by which its language is told: more of it tells no more.
 const SAMPLE: usize = 4_000;
@@ -11,6 +12,14 @@ const SAMPLE: usize = 4_000;
 const LETTERS: usize = 40;
 /// How certain the comparison with other languages must be, from 0 to 1.
 const CONFIDENCE: f64 = 0.9;
+/// Words of a text whose stop words are counted: about those of a sample.
+const WORDS: usize = 600;
+/// Stop words that a text must have to tell its language.
+const STOP_WORDS: usize = 6;
+/// One word in so many must be a stop word: of running text in any language a third or more are.
+const WORDS_A_STOP_WORD: usize = 5;
+/// So many times as many stop words as of any other language: many are words of several.
+const TIMES_THE_NEXT: usize = 2;
 
 /// A natural language, by its code of ISO 639.
 ///
@@ -157,12 +166,45 @@ impl Language {
     #[must_use]
     pub fn detect(text: &str) -> Option<Self> {
         let (sample, _) = split_within(text, SAMPLE);
+        let told_by_script = is_told_by_script(whatlang::detect_script(sample)?);
+        let enough = || sample.chars().filter(|c| c.is_alphabetic()).take(LETTERS).count() == LETTERS;
+        if !(told_by_script || enough()) {
+            return None; // before the comparison, which takes longer than all the rest of reading
+        }
         let info = whatlang::detect(sample)?;
-        let sure = is_told_by_script(&info)
-            || (info.confidence() >= CONFIDENCE
-                && sample.chars().filter(|c| c.is_alphabetic()).take(LETTERS).count() == LETTERS);
         let found = info.lang();
+        let sure = told_by_script || info.confidence() >= CONFIDENCE;
         Self::all().find(|language| sure && language.row().2 == Some(found))
+    }
+
+    /// The language that words in normal form have enough stop words of, and clearly more than of any other. It takes less
+    /// time than a comparison of letters, and can tell languages too that have stop words alone.
+    pub(crate) fn of_stop_words(words: &[String]) -> Option<Self> {
+        static LISTS: OnceLock<HashMap<String, Vec<Language>>> = OnceLock::new();
+        let lists = LISTS.get_or_init(|| {
+            let mut lists: HashMap<String, Vec<Language>> = HashMap::new();
+            for language in Self::all() {
+                for word in language.stop_words() {
+                    let languages = lists.entry(normal_form(word)).or_default();
+                    if languages.last() != Some(&language) {
+                        languages.push(language);
+                    }
+                }
+            }
+            lists
+        });
+        let words = &words[..words.len().min(WORDS)];
+        let mut found = [0; Self::COUNT];
+        for language in words.iter().filter_map(|word| lists.get(word)).flatten() {
+            found[language.index()] += 1;
+        }
+        let best = Self::all().max_by_key(|language| found[language.index()])?;
+        let own = found[best.index()];
+        let others = Self::all().filter(|&language| language != best);
+        let next = others.map(|language| found[language.index()]).max().unwrap_or_default();
+        let sure =
+            own >= STOP_WORDS && own * WORDS_A_STOP_WORD >= words.len() && own >= next * TIMES_THE_NEXT;
+        sure.then_some(best)
     }
 
     /// Its stop words, those of NLTK or of Stopwords ISO; none if there is no list.
@@ -205,11 +247,8 @@ impl Language {
 }
 
 /// Whether no other language that is known is written like this, in which case a few letters are enough.
-fn is_told_by_script(info: &Info) -> bool {
-    !matches!(
-        info.script(),
-        Script::Latin | Script::Cyrillic | Script::Arabic | Script::Devanagari | Script::Hebrew
-    )
+fn is_told_by_script(script: Script) -> bool {
+    !matches!(script, Script::Latin | Script::Cyrillic | Script::Arabic | Script::Devanagari | Script::Hebrew)
 }
 
 impl fmt::Display for Language {

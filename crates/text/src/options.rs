@@ -7,9 +7,10 @@ use crate::{Language, TextError};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Languages {
-    /// Each document's is detected. The languages of the collection are that of most documents, and others that at least a
-    /// hundredth of all documents are in; documents in another, and those too short to tell, are taken for the language of the
-    /// collection of which they have most stop words, else for that of most documents. English if no document tells.
+    /// Each document's is detected: by its stop words where it has many of one language, else by its script and letters
+    /// ([`Language::detect`]). The languages of the collection are that of most documents, and others that at least a hundredth of
+    /// all documents are in; documents in another, and those too short to tell, are taken for the language of the collection of
+    /// which they have most stop words, else for that of most documents. English if no document tells.
     #[default]
     Auto,
     /// These: if it is one, all documents are in it, and nothing is detected. Of several the first is that of documents that

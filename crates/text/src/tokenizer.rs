@@ -132,11 +132,18 @@ impl Tokenizer {
         let found = found.filter(|word| self.keep_noise || !is_noise(word)).map(normal_form);
         let forms: Vec<String> =
             found.filter(|form| form.contains(char::is_alphabetic) && form.chars().count() <= most).collect();
+        let unspaced = text.contains(is_unspaced);
         let detected = match &self.languages {
             Languages::Known(one) if one.len() == 1 => None,
-            _ => Language::detect(&text).filter(|&language| self.is_plausible(language, &forms)),
+            _ => {
+                // Text without spaces is told by its script; its words depend on whether dictionaries cut it.
+                let by_words = if unspaced { None } else { Language::of_stop_words(&forms) };
+                let by_letters =
+                    || Language::detect(&text).filter(|&language| self.is_plausible(language, &forms));
+                by_words.or_else(by_letters)
+            }
         };
-        Forms { forms, detected, unspaced: self.segment && text.contains(is_unspaced) }
+        Forms { forms, detected, unspaced: self.segment && unspaced }
     }
 
     /// Whether a text does not have more stop words of English: lists of names look like any language.
@@ -247,7 +254,7 @@ fn runs(text: &str, letters: usize) -> impl Iterator<Item = String> {
 }
 
 /// Lower case, straight apostrophes, no invisible format characters.
-fn normal_form(word: &str) -> String {
+pub(crate) fn normal_form(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
     }

@@ -96,6 +96,21 @@ fn texts_tell_their_language() {
     let _ = Language::detect(&format!("x{long}"));
 }
 
+/// Where letters mislead or cannot tell, stop words do; a few of them, or those that several languages have, do not.
+#[test]
+fn stop_words_tell_the_language() {
+    let told = |text: &str| Tokenizer::new(&TextOptions::default()).unwrap().language(text).code();
+    let names = "Przybyszewski Wójcik Kowalczyk Szczepański Wiśniewski Zieliński Krzyżanowski Jabłoński";
+    let german =
+        format!("{names}: er ist mit uns, und wir sind es nicht, aber auch ihr wart da, oder nicht?");
+    assert_eq!(Language::detect(&german).map(Language::code), None);
+    assert_eq!(told(&german), "de");
+    assert_eq!(told("Ameisen und ihre Spur"), "en"); // two
+    for text in [GERMAN, FRENCH, RUSSIAN, ENGLISH] {
+        assert_eq!(Some(told(text)), Language::detect(text).map(Language::code), "{text}");
+    }
+}
+
 #[test]
 fn stop_words_are_those_of_each_text() {
     let options = TextOptions::default();
