@@ -49,7 +49,7 @@ fn resumed(args: &[&str], output: &str, files: &[&str]) {
 #[test]
 fn a_grid_that_was_killed_is_resumed() {
     let fit =
-        ["fit", "made.csv", "--grid", "16x16", "--iterations", "150", "--tolerance", "0", "--restarts", "2"];
+        ["fit", "made.csv", "--grid", "40x40", "--iterations", "150", "--tolerance", "0", "--restarts", "2"];
     resumed(&fit, "OUT", &["OUT"]);
     let annealed = [&fit[..7], &["0", "--anneal", "0.1", "--anneal-iterations", "120"]].concat();
     resumed(&annealed, "OUT", &["OUT"]);
@@ -62,7 +62,7 @@ fn a_grid_that_was_killed_is_resumed() {
 
 #[test]
 fn a_map_that_was_killed_is_resumed() {
-    let map = ["map", "made.csv", "--grid", "16x16", "--iterations", "150", "--tolerance", "0"];
+    let map = ["map", "made.csv", "--grid", "40x40", "--iterations", "150", "--tolerance", "0"];
     resumed(&map, "OUT/model.safetensors", &["OUT/model.safetensors", "OUT/map.html"]);
     let points = [
         "map",
@@ -70,7 +70,7 @@ fn a_map_that_was_killed_is_resumed() {
         "--model",
         "zip-gtm",
         "--iterations",
-        "60",
+        "200",
         "--tolerance",
         "0",
         "--points",
