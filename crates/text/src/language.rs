@@ -16,7 +16,7 @@ const CONFIDENCE: f64 = 0.9;
 const WORDS: usize = 600;
 /// Stop words that a text must have to tell its language.
 const STOP_WORDS: usize = 6;
-/// One word in so many must be a stop word: of running text in any language a third or more are.
+/// One word in so many must be a stop word, as in sentences and not in lists of names.
 const WORDS_A_STOP_WORD: usize = 5;
 /// So many times as many stop words as of any other language: many are words of several.
 const TIMES_THE_NEXT: usize = 2;
@@ -169,7 +169,7 @@ impl Language {
         let told_by_script = is_told_by_script(whatlang::detect_script(sample)?);
         let enough = || sample.chars().filter(|c| c.is_alphabetic()).take(LETTERS).count() == LETTERS;
         if !(told_by_script || enough()) {
-            return None; // before the comparison, which takes longer than all the rest of reading
+            return None; // before the comparison, which takes far longer
         }
         let info = whatlang::detect(sample)?;
         let found = info.lang();

@@ -96,7 +96,7 @@ fn texts_tell_their_language() {
     let _ = Language::detect(&format!("x{long}"));
 }
 
-/// Where letters mislead or cannot tell, stop words do; a few of them, or those that several languages have, do not.
+/// Where letters cannot tell, stop words do; a few of them do not.
 #[test]
 fn stop_words_tell_the_language() {
     let told = |text: &str| Tokenizer::new(&TextOptions::default()).unwrap().language(text).code();
