@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 type Body = fn(&[u8]);
 
 /// What each target runs. Some bodies also tell whether they accepted the input; only a panic counts here.
-const BODIES: [(&str, Body); 18] = [
+const BODIES: [(&str, Body); 20] = [
     ("any_model", |data| _ = countgrid_estimators::fuzzing::any_model(data)),
     ("archive", |data| _ = countgrid_io::fuzzing::archive(data)),
     ("blob", |data| _ = countgrid_grid::fuzzing::blob(data)),
@@ -18,11 +18,13 @@ const BODIES: [(&str, Body); 18] = [
     ("gzip", |data| _ = countgrid_io::fuzzing::gzip(data)),
     ("jsonl", |data| _ = countgrid_io::fuzzing::jsonl(data)),
     ("mail", |data| _ = countgrid_io::fuzzing::mail(data)),
+    ("matrix_market", |data| _ = countgrid_io::fuzzing::matrix_market(data)),
     ("model", |data| _ = countgrid_io::fuzzing::model(data)),
     ("office", |data| _ = countgrid_io::fuzzing::office(data)),
     ("page", |data| _ = countgrid_io::fuzzing::page(data)),
     ("rtf", |data| _ = countgrid_io::fuzzing::rtf(data)),
     ("sequences", |data| _ = countgrid_io::fuzzing::sequences(data)),
+    ("svmlight", |data| _ = countgrid_io::fuzzing::svmlight(data)),
     ("table", |data| _ = countgrid_io::fuzzing::table(data)),
     ("tokens", countgrid_text::fuzzing::tokens),
     ("torus", countgrid_torus::fuzzing::torus),

@@ -179,7 +179,7 @@ pub(crate) enum Command {
 #[derive(Args, Debug)]
 pub(crate) struct MapArgs {
     /// Folder of texts, web pages, mails or documents (recursive), ZIP or TAR file of them, mailbox, CSV, TSV or JSONL file with a
-    /// text column, or UCI docword file; any of them may be gzipped; `-` is standard input. Without it: the doc comments of the
+    /// text column, or counts (docword, Matrix Market, SVMlight); any of them may be gzipped; `-` is standard input. Without it: the doc comments of the
     /// crates that Cargo has unpacked here
     #[arg(value_parser = data_path())]
     pub(crate) path: Option<PathBuf>,
@@ -313,7 +313,7 @@ impl MapModel {
 #[derive(Args, Debug)]
 pub(crate) struct FitArgs {
     /// Folder of texts, web pages, mails or documents (recursive), ZIP or TAR file of them, mailbox, CSV, TSV or JSONL file with a
-    /// text column, or UCI docword file; any of them may be gzipped; `-` is standard input
+    /// text column, or counts (docword, Matrix Market, SVMlight); any of them may be gzipped; `-` is standard input
     #[arg(value_parser = data_path())]
     pub(crate) path: PathBuf,
     /// Where to write the model
@@ -448,7 +448,7 @@ pub(crate) struct ReadArgs {
     /// Column of the id [default: found by its name, such as id, key, url]
     #[arg(long, value_name = "NAME")]
     pub(crate) id_column: Option<String>,
-    /// Vocabulary of a docword file, one word per line [default: vocab.NAME.txt beside docword.NAME.txt]
+    /// Vocabulary of a file of counts, one word per line [default: vocab.NAME.txt beside docword.NAME.txt or NAME.mtx]
     #[arg(long, value_name = "FILE")]
     pub(crate) vocabulary: Option<PathBuf>,
     /// Stop at a file of a folder that cannot be read or is of a kind that is not read [default: pass it over and say so]

@@ -77,7 +77,7 @@ impl Intake {
     pub(crate) fn labels(&mut self, documents: usize) -> LabelColumn {
         let mut labels = std::mem::take(&mut self.labels);
         while labels.len() < documents {
-            labels.push(None); // docword files have none
+            labels.push(None); // most files of counts have none
         }
         labels.finish()
     }

@@ -131,7 +131,7 @@ impl WordOptions {
 pub struct CorpusOptions {
     /// The columns of a table or of JSON lines, where they are not to be found by their names.
     pub columns: Columns,
-    /// The vocabulary of a docword file, where it does not lie beside it.
+    /// The vocabulary of a file of counts, where it does not lie beside it.
     pub vocabulary: Option<PathBuf>,
     /// Which folder on the path of each file of a folder is its label, from 1 for the outermost; 0 for no labels. A file that is
     /// not in so many has none. Default: `None`, the outermost level in which files differ.

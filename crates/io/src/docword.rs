@@ -2,16 +2,21 @@
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use countgrid_counts::{Bags, Count, CsrBuf};
 
 use crate::error::{Problem, ReadError, excerpt};
 use crate::item::Item;
+use crate::name::Name;
 use crate::runs::{Entry, Runs};
 use crate::source::{Limits, Lines};
 
 /// Entries that are put in order in memory: 24 MiB. Of a longer file the rest wait in a temporary one.
 pub(crate) const RUN: usize = 1 << 20;
+
+/// So many documents are believed however few bytes the file has.
+pub(crate) const ROOM: u64 = 1 << 10;
 
 /// Bags of counts over a vocabulary.
 ///
@@ -22,7 +27,7 @@ pub struct Counts {
     pub vocabulary: Vec<String>,
     /// The bags.
     pub bags: CsrBuf<f64>,
-    /// What to call each bag: the id column of a table, or its number in the file, from 1.
+    /// What to call each bag: the id column of a table, the barcode of a cell, or its number in the file, from 1.
     pub names: Vec<String>,
     /// The class of each bag, if the data has classes.
     pub labels: Vec<Option<String>>,
@@ -59,11 +64,11 @@ impl Counts {
 /// The first three lines are the numbers of documents, words and entries; then each line is
 /// `document word count`, numbered from 1, in any order. A document without entries is an empty bag. A count of
 /// zero is passed over; counts may be fractions. Nothing is allocated for what the header claims: tables grow
-/// with what is read, and there may be no more documents than the file has bytes.
+/// with what is read, and there may be no more documents than the file has bytes (or 1024).
 ///
 /// # Errors
 /// Each with its line: a header line or an entry that is not numbers, a number out of the range that the header
-/// gives, a count that is negative or not finite, more or fewer entries than the header says, a document and
+/// gives, no documents at all, a count that is negative or not finite, more or fewer entries than the header says, a document and
 /// word that come twice (adding them up would hide a file that was glued together), a vocabulary of another
 /// length.
 ///
@@ -91,17 +96,27 @@ pub(crate) fn read(
     vocabulary_file: &Path,
     limits: &Limits,
 ) -> Result<Counts, ReadError> {
+    collected(file, |visit| each(reader, file, vocabulary, vocabulary_file, limits, RUN, visit))
+}
+
+/// The bags that a reader hands over, all of them.
+pub(crate) fn collected<R>(
+    file: &Path,
+    each: impl FnOnce(&mut dyn FnMut(Item<'_>) -> Result<(), ReadError>) -> Result<R, ReadError>,
+) -> Result<Counts, ReadError> {
     let refuse = |problem| ReadError::new(file, None, problem);
-    let mut counts = None;
-    each(reader, file, vocabulary, vocabulary_file, limits, RUN, &mut |item| {
+    let (mut counts, mut about) = (None, None);
+    each(&mut |item| {
         match item {
             Item::Vocabulary(vocabulary) => counts = Some(Counts::new(vocabulary).map_err(refuse)?),
+            Item::About { id, label, .. } => about = Some((id, label)),
             Item::Bag(bag) => {
-                counts.iter_mut().try_for_each(|counts| counts.push(bag, None)).map_err(refuse)?;
+                let mut counts = counts.iter_mut();
+                counts.try_for_each(|counts: &mut Counts| counts.push(bag, about.take())).map_err(refuse)?;
             }
             _ => {}
         }
-        Ok::<_, ReadError>(())
+        Ok(())
     })?;
     counts.ok_or_else(|| refuse(Problem::Empty))
 }
@@ -130,14 +145,49 @@ pub(crate) fn each<E: From<ReadError>>(
         };
         return Err(ReadError::new(vocabulary_file, None, problem).into());
     }
-    let entries = read_entries(&mut lines, documents, words, claimed, run)?;
+    let layout = Layout {
+        limits: [documents, words],
+        claimed,
+        what: ["document", "word"],
+        expected: "document word count",
+        is_pattern: false,
+        is_transposed: false,
+    };
+    let entries = read_entries(&mut lines, &layout, run)?;
     let refuse = |line, problem| ReadError::new(file, line, problem);
-    check_documents(documents, entries.last, lines.bytes()).map_err(|problem| refuse(Some(1), problem))?;
+    if documents == 0 {
+        return Err(refuse(None, Problem::NoDocuments { skipped: 0, first: None }).into());
+    }
+    let most = lines.bytes().max(ROOM);
+    check_documents(documents, entries.last, most).map_err(|problem| refuse(Some(1), problem))?;
     visit(Item::Vocabulary(vocabulary))?;
+    let documents = documents as usize; // no more than the file has bytes
+    bags(entries, documents, file, None, visit)?;
+    Ok(documents)
+}
+
+/// What bags are called: the lines of a file.
+pub(crate) struct Names {
+    pub(crate) names: Vec<String>,
+    pub(crate) file: Arc<Path>,
+}
+
+/// Puts entries in order and hands over so many bags, with their names if they have any.
+pub(crate) fn bags<E: From<ReadError>>(
+    entries: Entries,
+    documents: usize,
+    file: &Path,
+    names: Option<Names>,
+    visit: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let refuse = |line, problem| ReadError::new(file, line, problem);
     let mut sorted = entries.runs.merge().map_err(|error| refuse(None, Problem::Spool(error)))?;
     let mut next = || sorted.next().map_err(|error| refuse(None, Problem::Spool(error)));
     let (mut ahead, mut bag) = (next()?, Vec::new());
-    let documents = documents as usize; // no more than the file has bytes
+    let (mut names, file_of_names) = match names {
+        Some(Names { names, file }) => (names.into_iter(), Some(file)),
+        None => (Vec::new().into_iter(), None),
+    };
     for document in 0..documents {
         bag.clear();
         let mut before: Option<Entry> = None;
@@ -152,9 +202,13 @@ pub(crate) fn each<E: From<ReadError>>(
             }
             (before, ahead) = (Some(entry), next()?);
         }
+        if let (Some(id), Some(file)) = (names.next(), &file_of_names) {
+            let (file, line) = (Arc::clone(file), document as u64 + 1);
+            visit(Item::About { id, label: None, file, line })?;
+        }
         visit(Item::Bag(&bag))?;
     }
-    Ok(documents)
+    Ok(())
 }
 
 fn header<R: BufRead>(lines: &mut Lines<'_, R>, what: &'static str) -> Result<u64, ReadError> {
@@ -191,30 +245,46 @@ pub(crate) fn read_vocabulary(
 }
 
 /// What was read, and the number of the last document with an entry.
-struct Entries {
+pub(crate) struct Entries {
     runs: Runs,
-    last: u64,
+    pub(crate) last: u64,
 }
 
-fn read_entries<R: BufRead>(
+/// What stands on a line of entries.
+pub(crate) struct Layout {
+    /// The largest values of the first two numbers, as the header has them.
+    pub(crate) limits: [u64; 2],
+    /// Entries, by the header.
+    pub(crate) claimed: u64,
+    /// What the first two numbers are called in messages.
+    pub(crate) what: [&'static str; 2],
+    /// All of them, in messages.
+    pub(crate) expected: &'static str,
+    /// Whether there is no third number, and each entry counts 1.
+    pub(crate) is_pattern: bool,
+    /// Whether words come before documents.
+    pub(crate) is_transposed: bool,
+}
+
+/// Reads entries up to the end of the file.
+pub(crate) fn read_entries<R: BufRead>(
     lines: &mut Lines<'_, R>,
-    documents: u64,
-    words: u64,
-    claimed: u64,
+    layout: &Layout,
     run: usize,
 ) -> Result<Entries, ReadError> {
+    let claimed = layout.claimed;
     let (mut runs, mut found, mut last) = (Runs::new(run), 0, 0);
     loop {
         let number = lines.line() + 1;
         let read = match lines.next()? {
             None => break,
             Some(line) if line.trim().is_empty() => None,
-            Some(line) => Some(entry(line, number, documents, words)),
+            Some(line) => Some(layout.entry(line, number)),
         };
         match read {
             // Blank lines may end the file, as some editors leave them.
             None => {
-                end(lines)?;
+                end(lines, layout)?;
                 break;
             }
             Some(Err(problem)) => return Err(lines.error(problem)),
@@ -234,55 +304,69 @@ fn read_entries<R: BufRead>(
 }
 
 /// Nothing but blank lines up to the end.
-fn end<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<(), ReadError> {
+fn end<R: BufRead>(lines: &mut Lines<'_, R>, layout: &Layout) -> Result<(), ReadError> {
     while let Some(line) = lines.next()? {
         if !line.trim().is_empty() {
             let found = excerpt(line);
-            return Err(lines.error(Problem::Entry { found }));
+            return Err(lines.error(Problem::Entry { expected: layout.expected, found }));
         }
     }
     Ok(())
 }
 
-fn entry(line: &str, number_of_line: u64, documents: u64, words: u64) -> Result<Entry, Problem> {
-    let malformed = || Problem::Entry { found: excerpt(line) };
-    let mut fields = line.split_ascii_whitespace();
-    let (Some(document), Some(word), Some(count), None) =
-        (fields.next(), fields.next(), fields.next(), fields.next())
-    else {
-        return Err(malformed());
-    };
-    let number = |what, field: &str, limit: u64| {
-        let found: u64 = field.parse().map_err(|_| malformed())?;
-        let index = found.checked_sub(1).filter(|_| found <= limit);
-        // A table of 2^32 rows would be larger than any limit on bytes read allows.
-        index.and_then(|index| u32::try_from(index).ok()).ok_or(Problem::OutOfRange { what, found, limit })
-    };
-    let (document, word) = (number("document", document, documents)?, number("word", word, words)?);
-    let value: f64 = count.parse().map_err(|_| Problem::Count { found: excerpt(count) })?;
-    if !(value >= 0.0 && value.is_finite()) {
-        return Err(Problem::Count { found: excerpt(count) });
+impl Layout {
+    fn entry(&self, line: &str, number_of_line: u64) -> Result<Entry, Problem> {
+        let malformed = || Problem::Entry { expected: self.expected, found: excerpt(line) };
+        let mut fields = line.split_ascii_whitespace();
+        let mut number = |axis: usize| {
+            let (what, limit) = (self.what[axis], self.limits[axis]);
+            let found: u64 = fields.next().and_then(|field| field.parse().ok()).ok_or_else(malformed)?;
+            Ok((what, found, limit))
+        };
+        let (first, second) = (number(0)?, number(1)?);
+        let value = if self.is_pattern { "1" } else { fields.next().ok_or_else(malformed)? };
+        if fields.next().is_some() {
+            return Err(malformed());
+        }
+        let index = |(what, found, limit): (&'static str, u64, u64)| {
+            let index = found.checked_sub(1).filter(|_| found <= limit);
+            // A table of 2^32 rows would be larger than any limit on bytes read allows.
+            index.and_then(|index| u32::try_from(index).ok()).ok_or(Problem::OutOfRange {
+                what,
+                found,
+                limit,
+            })
+        };
+        let (first, second) = (index(first)?, index(second)?);
+        let (document, word) = if self.is_transposed { (second, first) } else { (first, second) };
+        Ok(Entry { document, word, line: number_of_line, count: count(value)? })
     }
-    Ok(Entry { document, word, line: number_of_line, count: value })
 }
 
-/// Documents without entries are believed, but no more documents in all than the file has bytes: then memory is
+/// A count as it is written: a finite number, zero or above.
+pub(crate) fn count(field: &str) -> Result<f64, Problem> {
+    let refuse = || Problem::Count { found: excerpt(field) };
+    let value: f64 = field.parse().map_err(|_| refuse())?;
+    if value >= 0.0 && value.is_finite() { Ok(value) } else { Err(refuse()) }
+}
+
+/// Documents without entries are believed, but no more documents in all than the file has bytes, or [`ROOM`]: then memory is
 /// bounded by what was read, whatever the header claims and whatever number an entry names.
-fn check_documents(claimed: u64, last: u64, bytes: u64) -> Result<(), Problem> {
-    if claimed > bytes { Err(Problem::TooManyDocuments { claimed, last }) } else { Ok(()) }
+pub(crate) fn check_documents(claimed: u64, last: u64, most: u64) -> Result<(), Problem> {
+    if claimed > most { Err(Problem::TooManyDocuments { claimed, last }) } else { Ok(()) }
 }
 
-/// Where the vocabulary of a docword file is expected, in order of preference.
-pub(crate) fn vocabulary_beside(docword: &Path) -> Vec<PathBuf> {
-    let name = docword.file_name().unwrap_or_default().to_string_lossy().into_owned();
+/// Where the vocabulary of a file of counts is expected, in order of preference.
+pub(crate) fn vocabulary_beside(counts: &Path) -> Vec<PathBuf> {
+    let name = counts.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let plain = name.strip_suffix(".gz").unwrap_or(&name);
-    let words = if plain.contains("docword") {
-        plain.replacen("docword", "vocab", 1)
-    } else {
-        "vocab.txt".to_owned()
+    let words = match (Name::from_path(counts), plain.rsplit_once('.')) {
+        (Name::MatrixMarket | Name::SvmLight, Some((stem, _))) => format!("vocab.{stem}.txt"),
+        _ if plain.contains("docword") => plain.replacen("docword", "vocab", 1),
+        _ => "vocab.txt".to_owned(),
     };
     [words.clone(), format!("{words}.gz"), "vocab.txt".to_owned(), "vocab.txt.gz".to_owned()]
-        .map(|name| docword.with_file_name(name))
+        .map(|name| counts.with_file_name(name))
         .into()
 }
 

@@ -124,9 +124,15 @@ pub enum Problem {
     NoText { column: String, found: &'static str },
     /// One of the three header lines of a docword file.
     Header { what: &'static str, found: String },
-    /// A docword line that is not `document word count`.
-    Entry { found: String },
-    /// A document or word number outside `1..=limit`.
+    /// The first line of a Matrix Market file that is not of a kind that is read.
+    Banner { found: String },
+    /// The first line of a Matrix Market file that is no comment is not its size.
+    Size { found: String },
+    /// A line of counts, or a field of it, that is not as expected.
+    Entry { expected: &'static str, found: String },
+    /// An index outside `1..=words`, of a format that does not say how many there are.
+    BeyondVocabulary { index: u64, words: u64 },
+    /// A number of a document, word, row or column outside `1..=limit`.
     OutOfRange { what: &'static str, found: u64, limit: u64 },
     /// A count that is negative, not finite or not a number.
     Count { found: String },
@@ -134,14 +140,16 @@ pub enum Problem {
     TooFewEntries { expected: u64, found: u64 },
     /// More entries than the header says.
     TooManyEntries { expected: u64 },
-    /// A header that claims more documents than the file has bytes.
+    /// A header that claims more documents than the file has bytes, and more than 1024.
     TooManyDocuments { claimed: u64, last: u64 },
     /// The same document and word a second time.
     Repeated { document: u64, word: u64, first: u64 },
-    /// No vocabulary beside a docword file.
+    /// No vocabulary beside a file of counts.
     NoVocabulary { expected: String },
-    /// A vocabulary of another length than the docword header says.
+    /// A vocabulary of another length than the header of the counts says.
     VocabularyLength { expected: u64, found: u64, header: PathBuf },
+    /// Names of documents, of which the header of the counts says another number.
+    NumberOfNames { expected: u64, found: u64, header: PathBuf },
     /// An empty line in a vocabulary.
     NoWord,
     /// A sequence without a symbol.
@@ -186,7 +194,7 @@ impl fmt::Display for Problem {
                 write!(f, "more than {limit} bytes after decompression, the limit for a data set")
             }
             Self::Memory { elements } => write!(f, "no memory for a table of {elements} elements"),
-            Self::UnknownFormat => f.write_str("not recognised as a table, as JSON or as docword counts"),
+            Self::UnknownFormat => f.write_str("not recognised as a table, as JSON or as counts"),
             Self::SeveralTables { names } => {
                 write!(f, "{} data files and no text files: {}", names.len(), listed(names))
             }
@@ -220,7 +228,15 @@ impl fmt::Display for Problem {
             Self::Header { what, found } => {
                 write!(f, "{what} is expected alone on this line, found `{found}`")
             }
-            Self::Entry { found } => write!(f, "`document word count` is expected, found `{found}`"),
+            Self::Banner { found } => write!(
+                f,
+                "`%%MatrixMarket matrix coordinate integer general` is expected, or `real` or `pattern`, found `{found}`"
+            ),
+            Self::Size { found } => write!(f, "`rows columns entries` is expected, found `{found}`"),
+            Self::Entry { expected, found } => write!(f, "`{expected}` is expected, found `{found}`"),
+            Self::BeyondVocabulary { index, words } => {
+                write!(f, "index {index} is not in 1..={words}, the words of the vocabulary")
+            }
             Self::OutOfRange { what, found, limit } => {
                 write!(f, "{what} {found} is not in 1..={limit}, the range the header gives")
             }
@@ -245,6 +261,9 @@ impl fmt::Display for Problem {
             }
             Self::VocabularyLength { expected, found, header } => {
                 write!(f, "{found} words, but the header of {} says {expected}", header.display())
+            }
+            Self::NumberOfNames { expected, found, header } => {
+                write!(f, "{found} names, but the header of {} says {expected}", header.display())
             }
             Self::NoWord => f.write_str("an empty line where a word is expected"),
             Self::NoSymbols => f.write_str("a sequence without a symbol"),
@@ -316,18 +335,26 @@ impl Problem {
             Self::Header { .. } => f.write_str(
                 "a docword file begins with three lines: the numbers of documents, of words and of entries",
             ),
-            Self::Entry { .. } => f.write_str("mend the line: three numbers, numbered from 1, separated by blanks"),
-            Self::OutOfRange { .. } => f.write_str("documents and words are numbered from 1; mend the line or the header"),
+            Self::Banner { .. } => f.write_str(
+                "write the counts so, with every entry: of SciPy `mmwrite(file, counts, symmetry='general')`",
+            ),
+            Self::Size { .. } => f.write_str("fetch the file again, or mend the line: three numbers, separated by blanks"),
+            Self::Entry { .. } => f.write_str("mend the line: indices are numbered from 1, and blanks separate the fields"),
+            Self::BeyondVocabulary { .. } => f.write_str(
+                "number from 1 (of scikit-learn `zero_based=False`), or name the vocabulary that belongs to the counts",
+            ),
+            Self::OutOfRange { .. } => f.write_str("numbers begin with 1; mend the line or the header"),
             Self::Count { .. } => f.write_str("mend the line; a count is how often the word occurs in the document"),
             Self::TooFewEntries { .. } | Self::TooManyEntries { .. } => {
-                f.write_str("the file is cut short or its third line is wrong: fetch it again, or mend that line")
+                f.write_str("the file is cut short or its header is wrong: fetch it again, or mend the header")
             }
-            Self::TooManyDocuments { .. } => f.write_str("mend the first line: the number of documents"),
+            Self::TooManyDocuments { .. } => f.write_str("mend the line: the number of documents"),
             Self::Repeated { .. } => f.write_str("add the counts up on one line"),
             Self::NoVocabulary { .. } => f.write_str("put it there, or name the file; one word per line"),
             Self::VocabularyLength { .. } => {
                 f.write_str("name the vocabulary that belongs to the counts; one word per line")
             }
+            Self::NumberOfNames { .. } => f.write_str("take the names that belong to the counts; one per line"),
             Self::NoWord => f.write_str("one word per line, in the order of the word numbers"),
             Self::NoSymbols => f.write_str("remove the record, or mend it"),
             Self::UnknownSymbol { .. } => {

@@ -16,6 +16,7 @@ use crate::error::{Problem, ReadError};
 use crate::item::Item;
 #[cfg(feature = "mail")]
 use crate::mail::{COLUMNS, Mail, Mailbox, is_mail, is_mailbox, mail};
+use crate::matrix_market::cells_beside;
 use crate::name::{LeftOut, Name, Skipped};
 use crate::notes::{front_matter, notebook};
 #[cfg(feature = "office")]
@@ -111,7 +112,10 @@ impl Listing {
         if of(|name| matches!(name, Name::Text | Name::Other)).next().is_some() {
             return Ok(None);
         }
-        let tables: Vec<_> = of(Name::is_table).collect();
+        let mut tables: Vec<_> = of(Name::is_table).collect();
+        // Tables of features and barcodes belong to their matrix.
+        let parts: Vec<_> = tables.iter().filter_map(|path| cells_beside(path)).flatten().collect();
+        tables.retain(|path| !parts.contains(path));
         match tables.as_slice() {
             [] => Ok(None),
             [table] => Ok(Some(table)),

@@ -18,6 +18,11 @@ pub enum Format {
     JsonLines,
     /// UCI docword counts with a vocabulary.
     Docword,
+    /// Counts as a Matrix Market coordinate file: a row for each document with a vocabulary beside it, or a column for each
+    /// where tables of features and barcodes lie beside it, as Cell Ranger writes them.
+    MatrixMarket,
+    /// Counts in the format of SVMlight and LIBSVM, with a vocabulary.
+    SvmLight,
     /// Something that no reader here knows, in the words of who read it. Asking for it is refused.
     Other(&'static str),
 }
@@ -33,6 +38,8 @@ impl fmt::Display for Format {
             Self::Table(Table::Tab) => "TSV",
             Self::JsonLines => "JSON",
             Self::Docword => "docword counts",
+            Self::MatrixMarket => "Matrix Market counts",
+            Self::SvmLight => "SVMlight counts",
             Self::Other(what) => what,
         })
     }

@@ -26,7 +26,7 @@ use crate::item::Item;
 use crate::options::ReadOptions;
 use crate::sequences::{self, SequenceFormat, SequenceOptions, SequenceSet};
 use crate::source::{Budget, HEAD, Limits, Source};
-use crate::{ModelFile, jsonl, table as tables};
+use crate::{ModelFile, jsonl, matrix_market, svmlight, table as tables};
 
 const FILE: &str = "input";
 const LIMITS: Limits = Limits { record_bytes: 1 << 10, total_bytes: 1 << 16 };
@@ -358,39 +358,127 @@ pub fn sequences(data: &[u8]) -> bool {
 /// If a promise is broken.
 #[must_use]
 pub fn docword(data: &[u8]) -> bool {
-    let (words, bytes) = match data.iter().position(|&byte| byte == 0) {
-        Some(end) => (&data[..end], &data[end + 1..]),
-        None => (b"ant\nbee\ncow\n".as_slice(), data),
-    };
-    let read = |words: &[u8], bytes: &[u8]| {
-        docword::read(bytes, Path::new(FILE), words, Path::new("words"), &LIMITS)
-    };
-    let counts = match read(words, bytes) {
+    let (words, bytes) = words_and_counts(data);
+    let read = |bytes: &[u8]| docword::read(bytes, Path::new(FILE), words, Path::new("words"), &LIMITS);
+    let counts = match read(bytes) {
         Ok(counts) => counts,
         Err(error) => {
             let at_fault = if error.file() == Path::new(FILE) { bytes } else { words };
             return refused(&error, at_fault);
         }
     };
-    let Counts { vocabulary, bags, names, .. } = &counts;
+    check_counts(&counts, bytes.len());
+    let (documents, entries) = (counts.names.len(), counts.bags.indices().len());
+    let mut again = format!("{documents}\n{}\n{entries}\n", counts.vocabulary.len());
+    for_each_count(&counts, |bag, word, count| again += &format!("{bag} {word} {count}\n"));
+    // Documents without entries are believed up to the number of bytes, which may be fewer now.
+    again += &"\n".repeat(bytes.len());
+    assert_eq!(read(again.as_bytes()).ok().as_ref(), Some(&counts));
+    true
+}
+
+/// A vocabulary, a zero byte, and a Matrix Market file, as [`docword`] takes them; read with a document for each row and, with
+/// as many names, for each column.
+///
+/// # Panics
+/// If a promise is broken.
+#[must_use]
+pub fn matrix_market(data: &[u8]) -> bool {
+    let (words, bytes) = words_and_counts(data);
+    let vocabulary = match docword::read_vocabulary(words, Path::new("words"), &LIMITS) {
+        Ok(vocabulary) => vocabulary,
+        Err(error) => return refused(&error, words),
+    };
+    let read = |bytes: &[u8], names: Option<Vec<String>>| {
+        let cells = names.map(|names| (names, Path::new("names")));
+        let words = (vocabulary.clone(), Path::new("words"));
+        docword::collected(Path::new(FILE), |visit| {
+            matrix_market::each(bytes, Path::new(FILE), words, cells, &LIMITS, docword::RUN, visit)
+        })
+    };
+    let counts = match read(bytes, None) {
+        Ok(counts) => counts,
+        Err(error) => {
+            let at_fault = if error.file() == Path::new(FILE) { bytes } else { words };
+            return refused(&error, at_fault);
+        }
+    };
+    check_counts(&counts, bytes.len());
+    let (documents, words, entries) =
+        (counts.names.len(), counts.vocabulary.len(), counts.bags.indices().len());
+    let mut rows = format!("%%MatrixMarket matrix coordinate real general\n{documents} {words} {entries}\n");
+    let mut columns =
+        format!("%%MatrixMarket matrix coordinate real general\n{words} {documents} {entries}\n");
+    for_each_count(&counts, |bag, word, count| {
+        rows += &format!("{bag} {word} {count}\n");
+        columns += &format!("{word} {bag} {count}\n");
+    });
+    rows += &"\n".repeat(bytes.len());
+    assert_eq!(read(rows.as_bytes(), None).ok().as_ref(), Some(&counts));
+    assert_eq!(read(columns.as_bytes(), Some(counts.names.clone())).ok().as_ref(), Some(&counts));
+    true
+}
+
+/// A vocabulary, a zero byte, and an SVMlight file, as [`docword`] takes them.
+///
+/// # Panics
+/// If a promise is broken.
+#[must_use]
+pub fn svmlight(data: &[u8]) -> bool {
+    let (words, bytes) = words_and_counts(data);
+    let vocabulary = match docword::read_vocabulary(words, Path::new("words"), &LIMITS) {
+        Ok(vocabulary) => vocabulary,
+        Err(error) => return refused(&error, words),
+    };
+    let read = |bytes: &[u8]| {
+        docword::collected(Path::new(FILE), |visit| {
+            svmlight::each(bytes, Path::new(FILE), vocabulary.clone(), &LIMITS, visit)
+        })
+    };
+    let counts = match read(bytes) {
+        Ok(counts) => counts,
+        Err(error) => return refused(&error, bytes),
+    };
+    check_counts(&counts, bytes.len());
+    let mut lines: Vec<String> =
+        counts.labels.iter().map(|label| label.clone().unwrap_or_else(|| "qid:1".to_owned())).collect();
+    for_each_count(&counts, |bag, word, count| lines[bag - 1] += &format!(" {word}:{count}"));
+    // The mark keeps one that begins the first label.
+    match read(("\u{feff}".to_owned() + &lines.join("\n")).as_bytes()) {
+        Ok(found) => assert_eq!(found, counts),
+        // A count may be written longer than it was.
+        Err(error) => assert!(matches!(error.problem(), Problem::TooLong { .. }), "{error}"),
+    }
+    svmlight::are_lines(std::str::from_utf8(bytes).unwrap_or_default().lines())
+}
+
+fn words_and_counts(data: &[u8]) -> (&[u8], &[u8]) {
+    match data.iter().position(|&byte| byte == 0) {
+        Some(end) => (&data[..end], &data[end + 1..]),
+        None => (b"ant\nbee\ncow\n", data),
+    }
+}
+
+/// Counts keep their promises.
+fn check_counts(counts: &Counts, bytes: usize) {
+    let Counts { vocabulary, bags, names, labels } = counts;
     let (offsets, features, values) = (bags.offsets(), bags.indices(), bags.counts());
-    assert!(offsets.len() <= bytes.len() + 1, "memory is bounded by what was read");
+    assert!(offsets.len() <= bytes.max(docword::ROOM as usize) + 1, "memory is bounded by what was read");
     assert_eq!((offsets.first(), offsets.last()), (Some(&0), Some(&features.len())));
-    assert!(offsets.is_sorted() && names.len() + 1 == offsets.len());
+    assert!(offsets.is_sorted() && offsets.len() > 1);
+    assert_eq!([names.len(), labels.len()], [offsets.len() - 1; 2]);
     assert_eq!(features.len(), values.len());
     assert!(features.iter().all(|&feature| (feature as usize) < vocabulary.len()));
     assert!(values.iter().all(|&count| count > 0.0 && count.is_finite()));
-    let mut again = format!("{}\n{}\n{}\n", names.len(), vocabulary.len(), features.len());
+    assert!(offsets.windows(2).all(|ends| features[ends[0]..ends[1]].is_sorted_by(|a, b| a < b)));
+}
+
+/// Each document, word and count, the first two from 1.
+fn for_each_count(counts: &Counts, mut each: impl FnMut(usize, u32, f64)) {
+    let (offsets, features, values) = (counts.bags.offsets(), counts.bags.indices(), counts.bags.counts());
     for (bag, ends) in offsets.windows(2).enumerate() {
-        assert!(features[ends[0]..ends[1]].is_sorted_by(|a, b| a < b));
-        for i in ends[0]..ends[1] {
-            again += &format!("{} {} {}\n", bag + 1, features[i] + 1, values[i]);
-        }
+        (ends[0]..ends[1]).for_each(|i| each(bag + 1, features[i] + 1, values[i]));
     }
-    // Documents without entries are believed up to the number of bytes, which may be fewer now.
-    again += &"\n".repeat(bytes.len());
-    assert_eq!(read(words, again.as_bytes()).ok().as_ref(), Some(&counts));
-    true
 }
 
 /// Any bytes as a file that may be compressed: never more than the limit, and what was compressed comes back.

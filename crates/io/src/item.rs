@@ -8,9 +8,10 @@ use crate::document::Document;
 pub enum Item<'a> {
     /// A text, still to be counted.
     Document(Document),
-    /// The words of a docword file or the columns of a table of numbers, before the bags.
+    /// The words of a file of counts or the columns of a table of numbers, before the bags.
     Vocabulary(Vec<String>),
-    /// What the next bag of a table of numbers is called. Bags of docword files are called by their numbers, from 1.
+    /// What the next bag is called: one of a table of numbers, of an SVMlight file or of a matrix with barcodes. Others are called
+    /// by their numbers, from 1.
     About {
         /// The id column, or the number of the record from 1.
         id: String,
@@ -21,7 +22,7 @@ pub enum Item<'a> {
         /// The line of the file on which it begins, from 1.
         line: u64,
     },
-    /// The next bag of a docword file or a table of numbers: its entries that are not zero, `(word, count)`, words
+    /// The next bag of a file of counts or a table of numbers: its entries that are not zero, `(word, count)`, words
     /// ascending. Only those of a table may be negative.
     Bag(&'a [(u32, f64)]),
     /// The names of the columns that are none of text, title, label, id and counts, before the first document that has them; only if

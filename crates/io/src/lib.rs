@@ -1,7 +1,7 @@
 //! Documents, counts and model files, read and written with care.
 //!
-//! - [`read`] takes a path and finds out what it holds: a folder of text files, web pages and documents, CSV, TSV, JSON, or UCI
-//!   docword counts, any of them compressed by gzip. [`read_table`], [`read_json_lines`] and [`read_docword`] take
+//! - [`read`] takes a path and finds out what it holds: a folder of text files, web pages and documents, CSV, TSV, JSON, or
+//!   counts (UCI docword, Matrix Market, SVMlight), any of them compressed by gzip. [`read_table`], [`read_json_lines`] and [`read_docword`] take
 //!   any [`BufRead`](std::io::BufRead).
 //! - [`visit`] hands over one document or bag after the other; a [`BlockFile`] keeps bags that are too many for the
 //!   memory.
@@ -59,6 +59,7 @@ mod item;
 mod jsonl;
 #[cfg(feature = "mail")]
 mod mail;
+mod matrix_market;
 mod model;
 mod model_error;
 mod name;
@@ -78,6 +79,7 @@ mod rtf;
 mod runs;
 mod sequences;
 mod source;
+mod svmlight;
 mod table;
 mod write_error;
 

@@ -13,7 +13,7 @@ pub struct Skipped {
     pub binary: usize,
     /// Files with nothing but white space.
     pub empty: usize,
-    /// CSV, TSV, JSONL and docword files among text files.
+    /// CSV, TSV, JSONL files and counts among text files.
     pub tables: usize,
     /// Links to folders, sockets and devices.
     pub special: usize,
@@ -53,6 +53,8 @@ pub(crate) enum Name {
     Tsv,
     JsonLines,
     Docword,
+    MatrixMarket,
+    SvmLight,
     Vocabulary,
     /// Surely meant as text.
     Text,
@@ -71,6 +73,8 @@ impl Name {
             Some("csv") => Self::Csv,
             Some("tsv" | "tab") => Self::Tsv,
             Some("json" | "jsonl" | "ndjson") => Self::JsonLines,
+            Some("mtx") => Self::MatrixMarket,
+            Some("svm" | "svmlight" | "libsvm") => Self::SvmLight,
             _ if name.starts_with("docword") => Self::Docword,
             _ if name.starts_with("vocab") => Self::Vocabulary,
             _ if ["readme", "license", "licence", "copying"].iter().any(|about| name.starts_with(about)) => {
@@ -83,6 +87,12 @@ impl Name {
 
     #[cfg(feature = "files")]
     pub(crate) fn is_table(self) -> bool {
-        matches!(self, Self::Csv | Self::Tsv | Self::JsonLines | Self::Docword)
+        matches!(self, Self::Csv | Self::Tsv | Self::JsonLines) || self.has_vocabulary()
+    }
+
+    /// Whether these are counts whose words lie beside them.
+    #[cfg(feature = "files")]
+    pub(crate) fn has_vocabulary(self) -> bool {
+        matches!(self, Self::Docword | Self::MatrixMarket | Self::SvmLight)
     }
 }

@@ -11,7 +11,7 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// The columns of a table or of JSON lines.
     pub columns: Columns,
-    /// The vocabulary of a docword file, where it does not lie beside it.
+    /// The vocabulary of a file of counts, where it does not lie beside it.
     pub vocabulary: Option<PathBuf>,
     /// Files of a folder that are no data, such as what an earlier run left there. They need not exist.
     pub ignore: Vec<PathBuf>,

@@ -6,6 +6,8 @@ use std::{
 };
 
 use crate::docword::vocabulary_beside;
+use crate::matrix_market::cells_beside;
+use crate::name::Name;
 
 /// A file that a run would both read and write, or write twice.
 ///
@@ -35,7 +37,7 @@ impl std::error::Error for OutputError {}
 /// Whether no output is an input, nor another output: by place, with links resolved, and by the file that is there (device
 /// and inode), whichever names it goes by.
 ///
-/// With a docword file as input go the vocabularies that may lie beside it. A folder as input may hold outputs, which readers
+/// With a file of counts as input go the vocabularies and names that may lie beside it. A folder as input may hold outputs, which readers
 /// leave out ([`ReadOptions::ignore`](crate::ReadOptions)). What is there and no file, such as a terminal or `/dev/null`,
 /// cannot be overwritten and is no matter of this.
 ///
@@ -61,9 +63,10 @@ pub fn check_outputs<I: AsRef<Path>, O: AsRef<Path>>(
     let mut read = Vec::new();
     for input in inputs {
         let input = input.as_ref();
-        let docword = input.file_name().is_some_and(|name| name.to_string_lossy().starts_with("docword"));
-        let beside = if docword { vocabulary_beside(input) } else { Vec::new() };
-        read.extend(std::iter::once(input.to_owned()).chain(beside));
+        let beside =
+            if Name::from_path(input).has_vocabulary() { vocabulary_beside(input) } else { Vec::new() };
+        let cells = cells_beside(input).into_iter().flatten();
+        read.extend(std::iter::once(input.to_owned()).chain(beside).chain(cells));
     }
     let read: Vec<_> = read.into_iter().filter_map(|path| Identity::of(&path).map(|id| (path, id))).collect();
     let mut written: Vec<(PathBuf, Identity)> = Vec::new();

@@ -18,8 +18,8 @@ use crate::format::{Format, Table};
 use crate::item::Item;
 use crate::name::{LeftOut, Name, Skipped};
 use crate::options::ReadOptions;
-use crate::source::{Budget, Source};
-use crate::{jsonl, table};
+use crate::source::{Budget, HEAD, Source};
+use crate::{jsonl, matrix_market, svmlight, table};
 
 /// A data set as it was read.
 ///
@@ -123,6 +123,9 @@ impl fmt::Display for Summary {
 /// | a table without a column of text, but with columns of numbers | counts: a feature for each of these columns |
 /// | a ZIP or TAR file (feature `archives`), a mailbox (feature `mail`) | a folder of the files or messages in it |
 /// | `docword*` | UCI counts, with the vocabulary beside it |
+/// | `.mtx` | counts of a Matrix Market file, a row for each document, with the vocabulary beside it (`vocab.NAME.txt`, `vocab.txt`) |
+/// | `matrix.mtx` beside `features.tsv` (or `genes.tsv`) and `barcodes.tsv` | the same, a column for each document |
+/// | `.svm`, `.svmlight`, `.libsvm` | counts of an SVMlight file, with the vocabulary beside it |
 /// | any other file | whichever of these its first lines look like |
 ///
 /// Any file may be compressed by gzip, which is told by its content, and in any encoding, which is found: UTF-8, UTF-16,
@@ -308,8 +311,9 @@ fn visit_file<E: From<ReadError>>(
         Format::JsonLines => {
             summary.columns = jsonl::each(source.reader(), &file, options, &mut visit)?;
         }
-        Format::Docword => {
-            (summary.files, documents) = (2, visit_counts(path, source, options, budget, each)?)
+        Format::Docword | Format::MatrixMarket | Format::SvmLight => {
+            let counts = visit_counts(path, format, source, options, budget, &mut visit)?;
+            (summary.files, documents) = counts;
         }
         Format::Folder | Format::Archive | Format::Mailbox | Format::Other(_) => {
             return refuse(Problem::NotAFolder);
@@ -337,16 +341,31 @@ fn several(head: &[u8]) -> Option<Format> {
     None
 }
 
-/// Returns the number of bags.
+/// Counts whose words are in another file. Returns the numbers of files and of bags.
 fn visit_counts<E: From<ReadError>>(
     path: &Path,
+    format: Format,
     source: Source,
     options: &ReadOptions,
     budget: &Budget,
     each: Visitor<'_, E>,
-) -> Result<usize, E> {
+) -> Result<(usize, usize), E> {
+    let limits = &options.limits;
+    let cells = match (format, &options.vocabulary) {
+        (Format::MatrixMarket, None) => matrix_market::cells_beside(path),
+        _ => None,
+    };
+    if let Some([features, barcodes]) = cells {
+        let reader = Source::open_text(&features, budget)?.reader();
+        let words = matrix_market::read_features(reader, &features, limits)?;
+        let reader = Source::open_text(&barcodes, budget)?.reader();
+        let names = docword::read_vocabulary(reader, &barcodes, limits)?;
+        let (words, cells) = ((words, features.as_path()), Some((names, barcodes.as_path())));
+        let bags = matrix_market::each(source.reader(), path, words, cells, limits, docword::RUN, each)?;
+        return Ok((3, bags));
+    }
     let beside = docword::vocabulary_beside(path);
-    let vocabulary = match &options.vocabulary {
+    let file = match &options.vocabulary {
         Some(named) => named,
         None => beside.iter().find(|path| path.is_file()).ok_or_else(|| {
             let expected = beside.first().and_then(|path| path.file_name()).unwrap_or_default();
@@ -354,8 +373,19 @@ fn visit_counts<E: From<ReadError>>(
             ReadError::new(path, None, Problem::NoVocabulary { expected })
         })?,
     };
-    let words = Source::open_text(vocabulary, budget)?;
-    docword::each(source.reader(), path, words.reader(), vocabulary, &options.limits, docword::RUN, each)
+    let (reader, words) = (source.reader(), Source::open_text(file, budget)?.reader());
+    let bags = match format {
+        Format::MatrixMarket => {
+            let words = (docword::read_vocabulary(words, file, limits)?, file.as_path());
+            matrix_market::each(reader, path, words, None, limits, docword::RUN, each)?
+        }
+        Format::SvmLight => {
+            let words = docword::read_vocabulary(words, file, limits)?;
+            svmlight::each(reader, path, words, limits, each)?
+        }
+        _ => docword::each(reader, path, words, file, limits, docword::RUN, each)?,
+    };
+    Ok((2, bags))
 }
 
 /// What a file is: by its name, or else by its first bytes.
@@ -373,7 +403,12 @@ fn detect(path: &Path, head: &[u8], columns: &Columns) -> Result<Format, Problem
         Name::Tsv => return Ok(Format::Table(Table::Tab)),
         Name::JsonLines => return Ok(Format::JsonLines),
         Name::Docword => return Ok(Format::Docword),
+        Name::MatrixMarket => return Ok(Format::MatrixMarket),
+        Name::SvmLight => return Ok(Format::SvmLight),
         _ => {}
+    }
+    if matrix_market::begins(text) {
+        return Ok(Format::MatrixMarket);
     }
     let number = |line: &str| line.trim().parse::<u64>().is_ok();
     if number(first) && lines.next().is_some_and(number) && lines.next().is_some_and(number) {
@@ -383,6 +418,11 @@ fn detect(path: &Path, head: &[u8], columns: &Columns) -> Result<Format, Problem
         Some('{') if text.starts_with("{\\rtf") => return Err(Problem::UnknownFormat),
         Some('{' | '[') => return Ok(Format::JsonLines),
         _ => {}
+    }
+    // Of a longer file the last line may be cut.
+    let whole = text.rsplit_once('\n').filter(|_| head.len() == HEAD).map_or(text, |(whole, _)| whole);
+    if svmlight::are_lines(whole.lines()) {
+        return Ok(Format::SvmLight);
     }
     for (separator, table) in [('\t', Table::Tab), (',', Table::Comma), (';', Table::Semicolon)] {
         let names: Vec<String> =

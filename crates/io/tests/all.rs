@@ -7,6 +7,7 @@ mod archives;
 mod atomic;
 mod bad_input;
 mod blocks;
+mod counts;
 mod docword;
 mod folder;
 mod fuzzing;

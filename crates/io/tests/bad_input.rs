@@ -219,7 +219,7 @@ fn a_json_object_without_its_text() {
 fn a_file_of_no_known_kind() {
     assert_eq!(
         says("a.txt", b"Once upon a time, there was a text.\n"),
-        "~/a.txt: not recognised as a table, as JSON or as docword counts\n\
+        "~/a.txt: not recognised as a table, as JSON or as counts\n\
          remedy: give a table a header line and the ending .csv, .tsv or .jsonl; put text files into a folder and \
          name the folder"
     );

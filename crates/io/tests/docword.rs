@@ -85,8 +85,7 @@ fn a_header_that_is_none() {
 
 #[test]
 fn a_header_that_lies_about_the_entries() {
-    let remedy =
-        "remedy: the file is cut short or its third line is wrong: fetch it again, or mend that line";
+    let remedy = "remedy: the file is cut short or its header is wrong: fetch it again, or mend the header";
     assert_eq!(
         says("2\n3\n3\n1 1 1\n2 2 1\n"),
         format!("~/docword.a.txt, line 5: the header says 3 entries, the file ends after 2\n{remedy}")
@@ -102,7 +101,7 @@ fn a_header_that_lies_about_the_entries() {
 
 #[test]
 fn a_header_that_lies_about_documents_and_words() {
-    let remedy = "remedy: documents and words are numbered from 1; mend the line or the header";
+    let remedy = "remedy: numbers begin with 1; mend the line or the header";
     for (entry, wrong) in [
         ("3 1 1", "document 3 is not in 1..=2"),
         ("0 1 1", "document 0 is not in 1..=2"),
@@ -117,7 +116,7 @@ fn a_header_that_lies_about_documents_and_words() {
     assert_eq!(
         says("1000000000000000\n3\n1\n2 1 1\n"),
         "~/docword.a.txt, line 1: the header claims 1000000000000000 documents, more than the file has bytes; the entries end at document 2\n\
-         remedy: mend the first line: the number of documents"
+         remedy: mend the line: the number of documents"
     );
     let folder = folder(&[("docword.a.txt", b"1\n1000000000000000\n1\n1 1 1\n"), ("vocab.a.txt", WORDS)]);
     assert_eq!(
@@ -142,7 +141,7 @@ fn counts_that_are_none() {
 
 #[test]
 fn lines_that_are_no_entries() {
-    let remedy = "remedy: mend the line: three numbers, numbered from 1, separated by blanks";
+    let remedy = "remedy: mend the line: indices are numbered from 1, and blanks separate the fields";
     for entry in ["1 1", "1 1 1 1", "one 1 1", "1,1,1", "1.5 1 1", "-1 1 1"] {
         assert_eq!(
             says(&format!("2\n3\n1\n{entry}\n")),
@@ -182,7 +181,7 @@ proptest! {
     /// Whatever the order of the entries, the bags are the same.
     #[test]
     fn any_bags_come_back(
-        bags in prop::collection::vec(prop::collection::btree_map(0u32..3, 1u32..1000, 0..=3), 0..20),
+        bags in prop::collection::vec(prop::collection::btree_map(0u32..3, 1u32..1000, 0..=3), 1..20),
         seed in any::<u64>(),
     ) {
         let mut entries = Vec::new();

@@ -112,6 +112,16 @@ fn docword() {
 }
 
 #[test]
+fn matrix_market() {
+    replay("matrix_market", fuzzing::matrix_market, 20_000);
+}
+
+#[test]
+fn svmlight() {
+    replay("svmlight", fuzzing::svmlight, 20_000);
+}
+
+#[test]
 fn gzip() {
     replay("gzip", fuzzing::gzip, 2_000);
 }

@@ -10,7 +10,7 @@ use super::{
 
 #[derive(Args, Debug)]
 pub(crate) struct StartArgs {
-    /// Folder of text files or web pages (recursive), or CSV, TSV, JSONL file with a text column, or UCI docword file; any
+    /// Folder of text files or web pages (recursive), or CSV, TSV, JSONL file with a text column, or counts (docword, Matrix Market, SVMlight); any
     /// of them may be gzipped
     #[arg(value_parser = super::data_path())]
     pub(crate) path: PathBuf,
