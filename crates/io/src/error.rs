@@ -88,6 +88,8 @@ pub enum Problem {
     Binary,
     /// Text that is not in the encoding that its first bytes, or most of them, are in.
     Undecodable { encoding: &'static str },
+    /// An RTF document with characters of a code page, or of a font's character set, that is not known.
+    UnknownCodePage { what: &'static str, number: i32 },
     /// A document of a kind that is known, and read by no reader of this build.
     Unsupported { kind: &'static str },
     /// A document that is not what it begins as.
@@ -185,6 +187,9 @@ impl fmt::Display for Problem {
             Self::NotUtf8 { byte } => write!(f, "not UTF-8 at byte {byte}"),
             Self::Binary => f.write_str("no text: it has control characters"),
             Self::Undecodable { encoding } => write!(f, "damaged {encoding}: bytes that are no character"),
+            Self::UnknownCodePage { what, number } => {
+                write!(f, "its text is in {what} {number}, which is not known")
+            }
             Self::Unsupported { kind } => write!(f, "{kind}, which is not read"),
             Self::Damaged { kind, what } => write!(f, "damaged {kind}: {what}"),
             Self::TruncatedGzip => f.write_str("the gzip stream ends too early"),
@@ -300,6 +305,7 @@ impl Problem {
                 f.write_str("mend the text there: most of it is in this encoding")
             }
             Self::Binary => f.write_str("name a file of text, or a folder, in which such files are passed over"),
+            Self::UnknownCodePage { .. } => f.write_str("save it as text in UTF-8, or as DOCX"),
             Self::Unsupported { .. } => f.write_str("convert it to text, HTML or Word's DOCX"),
             Self::Damaged { .. } => f.write_str("fetch or write the file again"),
             Self::TruncatedGzip | Self::DamagedGzip { .. } => {

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use encoding_rs::{
-    BIG5, EUC_KR, Encoding, GBK, MACINTOSH, SHIFT_JIS, WINDOWS_874, WINDOWS_1250, WINDOWS_1251, WINDOWS_1252,
-    WINDOWS_1253, WINDOWS_1254, WINDOWS_1255, WINDOWS_1256, WINDOWS_1257, WINDOWS_1258,
+    BIG5, EUC_KR, Encoding, GB18030, GBK, IBM866, KOI8_R, KOI8_U, MACINTOSH, SHIFT_JIS, WINDOWS_874,
+    WINDOWS_1250, WINDOWS_1251, WINDOWS_1252, WINDOWS_1253, WINDOWS_1254, WINDOWS_1255, WINDOWS_1256,
+    WINDOWS_1257, WINDOWS_1258,
 };
 
 use crate::error::Problem;
@@ -38,7 +39,7 @@ const LEFT_OUT: [&[u8]; 19] = [
     b"bkmkend",
 ];
 
-/// A document's title, if it says one, and its text.
+/// A document's title, if it says one, and its text. One with characters of a code page that is not known is refused.
 ///
 /// Paragraphs, lines and rows of tables end a line. Pictures, headers and footers, fields' instructions and hidden text are left out.
 pub(crate) fn rtf(bytes: &[u8]) -> Result<(Option<String>, String), Problem> {
@@ -71,6 +72,9 @@ pub(crate) fn rtf(bytes: &[u8]) -> Result<(Option<String>, String), Problem> {
     }
     if !groups.is_empty() {
         return Err(damaged("it ends within a group"));
+    }
+    if let Some((what, number)) = reader.unknown {
+        return Err(Problem::UnknownCodePage { what, number });
     }
     let title = reader.title.split_whitespace().collect::<Vec<_>>().join(" ");
     Ok((Some(title).filter(|title| !title.is_empty()), reader.text.trim().to_owned()))
@@ -110,8 +114,10 @@ struct Reader {
     group: Group,
     /// The group has only just begun with `\*`.
     is_optional: bool,
-    code_page: Option<&'static Encoding>,
-    fonts: HashMap<i32, &'static Encoding>,
+    code_page: Option<CodePage>,
+    fonts: HashMap<i32, CodePage>,
+    /// That of the first character which cannot be decoded.
+    unknown: Option<(&'static str, i32)>,
     default_font: i32,
     /// Of a text in the present code page.
     bytes: Vec<u8>,
@@ -149,8 +155,17 @@ impl Reader {
     fn flush(&mut self) {
         if !self.bytes.is_empty() {
             let bytes = std::mem::take(&mut self.bytes);
-            let encoding =
-                self.fonts.get(&self.group.font).copied().or(self.code_page).unwrap_or(WINDOWS_1252);
+            let encoding = match self.fonts.get(&self.group.font).copied().or(self.code_page) {
+                None => WINDOWS_1252,
+                Some(CodePage::Known(encoding)) => encoding,
+                // All have those of ASCII.
+                Some(CodePage::Unknown(what, number)) => {
+                    if !bytes.is_ascii() {
+                        self.unknown.get_or_insert((what, number));
+                    }
+                    WINDOWS_1252
+                }
+            };
             self.push(&encoding.decode_without_bom_handling(&bytes).0);
         }
         self.is_optional = false;
@@ -234,10 +249,14 @@ impl Reader {
             b"plain" => (self.group.is_hidden, self.group.font) = (false, self.default_font),
             b"f" => self.group.font = number.unwrap_or(0),
             b"deff" => (self.default_font, self.group.font) = (number.unwrap_or(0), number.unwrap_or(0)),
-            b"ansicpg" => self.code_page = number.and_then(code_page),
-            b"mac" => self.code_page = Some(MACINTOSH),
-            b"fcharset" if self.group.destination == Destination::Fonts => {
-                if let Some(encoding) = number.and_then(character_set) {
+            b"ansicpg" => self.code_page = number.map(code_page),
+            b"mac" => self.code_page = Some(CodePage::Known(MACINTOSH)),
+            b"pc" => self.code_page = Some(code_page(437)),
+            b"pca" => self.code_page = Some(code_page(850)),
+            b"fcharset" | b"cpg" if self.group.destination == Destination::Fonts => {
+                let of =
+                    |number| if word == b"cpg" { Some(code_page(number)) } else { character_set(number) };
+                if let Some(encoding) = number.and_then(of) {
                     self.fonts.insert(self.group.font, encoding);
                 }
             }
@@ -280,10 +299,21 @@ impl Reader {
     }
 }
 
-/// Of Windows, by number.
-fn code_page(number: i32) -> Option<&'static Encoding> {
-    Some(match number {
-        437 | 850 | 1252 => WINDOWS_1252, // the first two are of DOS, and no encoding of the web
+/// What bytes mean.
+#[derive(Clone, Copy)]
+enum CodePage {
+    Known(&'static Encoding),
+    /// What its number is one of, and the number.
+    Unknown(&'static str, i32),
+}
+
+/// Of Windows, by number. Those of DOS, such as 437 and 850, are no encodings of the web.
+fn code_page(number: i32) -> CodePage {
+    // Above 32767 some write it as a negative number.
+    let number = if number < 0 { number.wrapping_add(1 << 16) } else { number };
+    CodePage::Known(match number {
+        0 | 1252 => WINDOWS_1252,
+        866 => IBM866,
         874 => WINDOWS_874,
         932 => SHIFT_JIS,
         936 => GBK,
@@ -298,17 +328,22 @@ fn code_page(number: i32) -> Option<&'static Encoding> {
         1257 => WINDOWS_1257,
         1258 => WINDOWS_1258,
         10000 => MACINTOSH,
+        20866 => KOI8_R,
+        21866 => KOI8_U,
+        54936 => GB18030,
         65001 => encoding_rs::UTF_8,
-        _ => return None,
+        number => return CodePage::Unknown("code page", number),
     })
 }
 
-/// Of a font, by number; 0 is the document's own where that is not Western.
-fn character_set(number: i32) -> Option<&'static Encoding> {
-    code_page(match number {
+/// Of a font, by number: that of the document for 0 and 1, and for 2, whose characters are pictures.
+fn character_set(number: i32) -> Option<CodePage> {
+    Some(code_page(match number {
+        0..=2 => return None,
         77 => 10000,
         128 => 932,
         129 => 949,
+        130 => 1361,
         134 => 936,
         136 => 950,
         161 => 1253,
@@ -320,8 +355,9 @@ fn character_set(number: i32) -> Option<&'static Encoding> {
         204 => 1251,
         222 => 874,
         238 => 1250,
-        _ => return None,
-    })
+        254 => 437,
+        number => return Some(CodePage::Unknown("character set", number)),
+    }))
 }
 
 #[cfg(test)]
@@ -354,6 +390,28 @@ mod tests {
             text(br"{\rtf1{\fonttbl{\f3\fcharset134 SimSun;}}\f3\'c4\'e3\'ba\'c3}"),
             "\u{4f60}\u{597d}"
         );
+    }
+
+    #[test]
+    fn characters_of_an_unknown_code_page_are_refused() {
+        for (begin, said) in [
+            (r"{\rtf1\ansi\ansicpg437 ", "code page 437"),
+            (r"{\rtf1\pca ", "code page 850"),
+            (r"{\rtf1\ansi\ansicpg1361", "code page 1361"),
+            (r"{\rtf1{\fonttbl{\f0\fcharset254 Terminal;}}\f0 ", "code page 437"),
+            (r"{\rtf1{\fonttbl{\f0\fcharset80 Osaka;}}\f0 ", "character set 80"),
+            (r"{\rtf1{\fonttbl{\f0\cpg852 Arial;}}\f0 ", "code page 852"),
+        ] {
+            let document = |rest: &str| rtf(format!("{begin}{rest}}}").as_bytes());
+            let refused = document(r"a\'81").unwrap_err().to_string();
+            assert_eq!(refused, format!("its text is in {said}, which is not known"));
+            // What all have in common is read, and so is Unicode.
+            assert_eq!(document(r" red \u252\'3f").unwrap().1, "red \u{fc}");
+            assert!(document(r" red {\pict\'81}").is_ok());
+        }
+        assert_eq!(text(br"{\rtf1\ansicpg-535 \'c3\'bc}"), "\u{fc}");
+        assert_eq!(text(br"{\rtf1\ansicpg20866 \'d2\'c1\'da}"), "\u{440}\u{430}\u{437}");
+        assert_eq!(text(br"{\rtf1\ansicpg437{\fonttbl{\f0\cpg1251 Arial;}}\f0\'cc}"), "\u{41c}");
     }
 
     #[test]
