@@ -19,6 +19,7 @@ use crate::mail::{COLUMNS, Mail, Mailbox, is_mail, is_mailbox, mail};
 use crate::matrix_market::cells_beside;
 use crate::name::{LeftOut, Name, Skipped};
 use crate::notes::{front_matter, notebook};
+use crate::objects::is_object;
 #[cfg(feature = "office")]
 use crate::office::{OTHER, office};
 use crate::options::ReadOptions;
@@ -54,7 +55,7 @@ impl Passed {
     }
 
     /// Passes over what cannot be read, unless that says more than of one file, or nothing is to be passed over.
-    fn refused(&mut self, error: ReadError, strict: bool) -> Result<(), ReadError> {
+    pub(crate) fn refused(&mut self, error: ReadError, strict: bool) -> Result<(), ReadError> {
         let (path, why) = (error.file().to_path_buf(), error.problem().to_string());
         match error.problem() {
             Problem::TooMuch { .. } => return Err(error),
@@ -105,6 +106,13 @@ impl Listing {
         }
     }
 
+    /// Whether its tables are JSON files that are an object each, and there is no text.
+    pub(crate) fn has_objects(&self) -> bool {
+        let mut tables = self.files.iter().filter(|path| Name::from_path(path).is_table()).peekable();
+        let is_text = |path: &PathBuf| matches!(Name::from_path(path), Name::Text | Name::Other);
+        tables.peek().is_some() && !self.files.iter().any(is_text) && tables.all(|path| is_object(path))
+    }
+
     /// The one file that is the data, where the folder merely holds it; none if the folder holds texts.
     pub(crate) fn sole_table(&self, folder: &Path) -> Result<Option<&Path>, ReadError> {
         let of =
@@ -119,6 +127,7 @@ impl Listing {
         match tables.as_slice() {
             [] => Ok(None),
             [table] => Ok(Some(table)),
+            several if several.iter().all(|path| is_object(path)) => Ok(None),
             several => {
                 let names = several.iter().map(|path| id_in_folder(path, folder)).collect();
                 Err(ReadError::new(folder, None, Problem::SeveralTables { names }))
@@ -486,7 +495,7 @@ fn title(text: &str, path: &Path) -> String {
 
 /// Labels each file, called by its path, with its subfolder: the first part of the path in which files differ. A file that lies beside
 /// the subfolders has none.
-fn labels(files: &[String]) -> Vec<Option<String>> {
+pub(crate) fn labels(files: &[String]) -> Vec<Option<String>> {
     fn parents(file: &str) -> impl Iterator<Item = &str> {
         let folders = file.rsplit_once('/').map(|(folders, _)| folders);
         folders.into_iter().flat_map(|folders| folders.split('/'))

@@ -58,30 +58,57 @@ pub(crate) fn each<E: From<ReadError>>(
     visit: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
 ) -> Result<Named, E> {
     let mut records = Records::new(reader, file, options.limits.record_bytes)?;
-    let (mut documents, mut others, mut fields) = (0usize, Vec::new(), Vec::new());
-    let mut roles: Option<(Vec<String>, Roles, usize)> = None;
+    let mut objects = Objects::new(options);
     while let Some((number, record)) = records.next()? {
-        if record.is_empty() {
-            continue;
+        if !record.is_empty() {
+            objects.document(record, number, file, None, visit)?;
         }
+    }
+    objects.named().ok_or_else(|| ReadError::new(file, None, Problem::Empty).into())
+}
+
+/// Makes documents of objects, by the keys of the first.
+pub(crate) struct Objects<'a> {
+    options: &'a ReadOptions,
+    roles: Option<(Vec<String>, Roles, usize)>,
+    others: Vec<usize>,
+    fields: Vec<String>,
+    documents: usize,
+}
+
+impl<'a> Objects<'a> {
+    pub(crate) fn new(options: &'a ReadOptions) -> Self {
+        Self { options, roles: None, others: Vec::new(), fields: Vec::new(), documents: 0 }
+    }
+
+    /// Hands over the document of an object that begins on a line of a file. `id` is what it is called where it does not say
+    /// it; else that is its number.
+    pub(crate) fn document<E: From<ReadError>>(
+        &mut self,
+        record: &str,
+        number: u64,
+        file: &Arc<Path>,
+        id: Option<String>,
+        visit: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let refuse = |problem| ReadError::new(file, Some(number), problem);
         let object =
             object(record).map_err(|(lines, problem)| ReadError::new(file, Some(number + lines), problem))?;
-        let (names, columns, in_text) = match &roles {
+        let (names, columns, in_text) = match &self.roles {
             Some(known) => known,
             None => {
                 let plain = |value: &RawValue| !matches!(kind(value.get()), "an array" | "an object");
                 let names: Vec<String> =
                     object.iter().filter(|(_, value)| plain(value)).map(|(name, _)| name.clone()).collect();
-                let found = Roles::find(&names, &options.columns, TEXT).map_err(refuse)?;
+                let found = Roles::find(&names, &self.options.columns, TEXT).map_err(refuse)?;
                 let in_text = found.text(&names).map_err(refuse)?;
-                if options.other_columns {
-                    others = found.others(names.len());
+                if self.options.other_columns {
+                    self.others = found.others(names.len());
                 }
-                if !others.is_empty() {
-                    visit(Item::OtherColumns(others.iter().map(|&i| names[i].clone()).collect()))?;
+                if !self.others.is_empty() {
+                    visit(Item::OtherColumns(self.others.iter().map(|&i| names[i].clone()).collect()))?;
                 }
-                roles.insert((names, found, in_text))
+                self.roles.insert((names, found, in_text))
             }
         };
         let text = text(&object, &names[*in_text]).map_err(refuse)?;
@@ -89,27 +116,29 @@ pub(crate) fn each<E: From<ReadError>>(
             Some(i) => scalar(&object, &names[i]).map_err(refuse),
             None => Ok(None),
         };
-        documents += 1;
-        if !others.is_empty() {
-            fields.clear();
+        let (own, title, label) = (role(columns.id)?, role(columns.title)?, role(columns.label)?);
+        self.documents += 1;
+        if !self.others.is_empty() {
+            self.fields.clear();
             // A key may hold a list in another object; what is no value of a column counts as nothing.
             let field = |&i: &usize| scalar(&object, &names[i]).ok().flatten().unwrap_or_default();
-            fields.extend(others.iter().map(field));
-            visit(Item::OtherFields(&fields))?;
+            self.fields.extend(self.others.iter().map(field));
+            visit(Item::OtherFields(&self.fields))?;
         }
         let document = Document {
-            id: role(columns.id)?.unwrap_or_else(|| documents.to_string()),
-            title: role(columns.title)?.unwrap_or_else(|| truncate_text(&text, TITLE)),
-            label: role(columns.label)?,
+            id: own.or(id).unwrap_or_else(|| self.documents.to_string()),
+            title: title.unwrap_or_else(|| truncate_text(&text, TITLE)),
+            label,
             text,
             file: Arc::clone(file),
             line: number,
         };
-        visit(Item::Document(document))?;
+        visit(Item::Document(document))
     }
-    match roles {
-        Some((names, roles, _)) => Ok(roles.listed(&names)),
-        None => Err(ReadError::new(file, None, Problem::Empty).into()),
+
+    /// The columns that documents were read from; none if there was no object.
+    pub(crate) fn named(&self) -> Option<Named> {
+        self.roles.as_ref().map(|(names, roles, _)| roles.listed(names))
     }
 }
 

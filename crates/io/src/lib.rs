@@ -65,6 +65,8 @@ mod model_error;
 mod name;
 #[cfg(feature = "files")]
 mod notes;
+#[cfg(feature = "files")]
+mod objects;
 #[cfg(feature = "office")]
 mod office;
 mod options;

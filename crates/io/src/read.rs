@@ -17,6 +17,8 @@ use crate::folder::{self, Listing};
 use crate::format::{Format, Table};
 use crate::item::Item;
 use crate::name::{LeftOut, Name, Skipped};
+#[cfg(feature = "files")]
+use crate::objects;
 use crate::options::ReadOptions;
 use crate::source::{Budget, HEAD, Source};
 use crate::{jsonl, matrix_market, svmlight, table};
@@ -118,6 +120,7 @@ impl fmt::Display for Summary {
 /// |---|---|
 /// | a folder | its text files and web pages, recursively; the first subfolder is the label |
 /// | a folder with one data file and no text but a readme or licence | that file |
+/// | a folder of several `.json` files that are an object each, and no text | a document for each |
 /// | `.csv`, `.tsv` | a table with a header line |
 /// | `.jsonl`, `.ndjson`, `.json` | JSON lines, or an array of objects |
 /// | a table without a column of text, but with columns of numbers | counts: a feature for each of these columns |
@@ -214,6 +217,10 @@ pub fn visit<E: From<ReadError>>(
         };
         return match table {
             Some(table) => visit_file(table, options, &budget, each),
+            None if options.format.is_none() && listing.has_objects() => {
+                listing.files.retain(|path| Name::from_path(path).is_table());
+                visit_folder(path, Format::JsonLines, listing, options, &budget, each)
+            }
             None => visit_folder(path, Format::Folder, listing, options, &budget, each),
         };
     }
@@ -232,8 +239,11 @@ fn visit_folder<E: From<ReadError>>(
     budget: &Budget,
     each: Visitor<'_, E>,
 ) -> Result<Summary, E> {
-    let folder::Found { labels, files, pages, passed, encodings } =
-        folder::each(path, listing, budget, options, each)?;
+    let (found, columns) = match format {
+        Format::JsonLines => objects::each(path, listing, budget, options, each)?,
+        _ => (folder::each(path, listing, budget, options, each)?, Vec::new()),
+    };
+    let folder::Found { labels, files, pages, passed, encodings } = found;
     let summary = Summary {
         path: path.to_path_buf(),
         format,
@@ -246,7 +256,7 @@ fn visit_folder<E: From<ReadError>>(
         bytes: budget.used(),
         documents: labels.len(),
         labels: labels.iter().flatten().collect::<HashSet<_>>().len(),
-        columns: Vec::new(),
+        columns,
     };
     each(Item::Labels(labels))?;
     Ok(summary)

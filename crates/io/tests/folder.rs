@@ -222,3 +222,50 @@ fn pages_are_told_by_their_content() {
     assert_eq!((summary.pages, summary.skipped.empty), (3, 1));
     assert_eq!(summary.encodings.into_iter().collect::<Vec<_>>(), [("ISO-8859-5", 1)]);
 }
+
+#[test]
+fn json_files_that_are_an_object_each() {
+    let folder = folder(&[
+        ("x/a.json", b"{\"id\": null, \"text\": \"Red ants.\", \"year\": 1999,\n \"more\": []}\n"),
+        ("x/b.json", b"\xef\xbb\xbf\n {\"id\": 7, \"text\": \"Blue ants.\", \"year\": 2004}"),
+        ("y/c.json.gz", &gzip(b"{\"text\": \"A red sky.\"}")),
+        ("y/cut.json", b"{\"text\": \"A red"),
+        ("y/lines.json", b"{\"text\": \"One.\"}\n{\"text\": \"Two.\"}\n"),
+        ("y/none.json", b"\n{\"title\": \"No text\"}"),
+        ("README", b"Three documents."),
+    ]);
+    let (found, summary) = documents(folder.path());
+    let parts = |d: &countgrid_io::Document| (d.id.clone(), d.text.clone(), d.label.clone().unwrap(), d.line);
+    let expected = [
+        ("x/a.json", "Red ants.", "x", 1),
+        ("7", "Blue ants.", "x", 2),
+        ("y/c.json.gz", "A red sky.", "y", 1),
+    ];
+    let expected =
+        expected.map(|(id, text, label, line)| (id.to_owned(), text.to_owned(), label.to_owned(), line));
+    assert_eq!(found.iter().map(parts).collect::<Vec<_>>(), expected);
+    assert_eq!(
+        (summary.format, summary.files, summary.documents, summary.labels),
+        (countgrid_io::Format::JsonLines, 3, 3, 2)
+    );
+    let left_out: Vec<_> = summary.left_out.iter().map(|left| left.why.as_str()).collect();
+    assert_eq!((left_out.len(), summary.skipped.unreadable), (3, 3), "{left_out:?}");
+    assert!(
+        left_out[0].contains("not JSON: EOF") && left_out[1].contains("not JSON: trailing"),
+        "{left_out:?}"
+    );
+    assert_eq!(left_out[2], "a string is expected under `text`, found no such key");
+    let strict = ReadOptions { strict: true, ..ReadOptions::default() };
+    let refused = countgrid_io::read(folder.path(), &strict).unwrap_err();
+    assert_eq!((refused.file(), refused.line()), (folder.path().join("y/cut.json").as_path(), Some(1)));
+    // A label of its own counts, and an array is a table.
+    let other = common::folder(&[
+        ("x/a.json", b"{\"text\": \"Red ants.\", \"label\": \"red\"}"),
+        ("x/b.json", b"{\"text\": \"Blue ants.\", \"label\": null}"),
+    ]);
+    let (found, _) = documents(other.path());
+    assert_eq!(found.iter().map(|d| d.label.as_deref()).collect::<Vec<_>>(), [Some("red"), None]);
+    std::fs::write(other.path().join("c.json"), "[{\"text\": \"One.\"}]").unwrap();
+    let refused = countgrid_io::read(other.path(), &ReadOptions::default()).unwrap_err().to_string();
+    assert!(refused.contains("3 data files and no text files"), "{refused}");
+}
