@@ -377,7 +377,7 @@ pub fn docword(data: &[u8]) -> bool {
     true
 }
 
-/// A vocabulary, a zero byte, and a Matrix Market file, as [`docword`] takes them; read with a document for each row and, with
+/// A vocabulary, a zero byte, and a Matrix Market file, as `docword` takes them; read with a document for each row and, with
 /// as many names, for each column.
 ///
 /// # Panics
@@ -419,7 +419,7 @@ pub fn matrix_market(data: &[u8]) -> bool {
     true
 }
 
-/// A vocabulary, a zero byte, and an SVMlight file, as [`docword`] takes them.
+/// A vocabulary, a zero byte, and an SVMlight file, as `docword` takes them.
 ///
 /// # Panics
 /// If a promise is broken.
