@@ -3,6 +3,7 @@
 //! Written here because no parser that builds with the oldest compiler we promise keeps its memory within bounds: what streams
 //! and objects become is limited for the document as a whole, nothing recurses deeper than a constant, and pictures are not decoded.
 
+mod cff;
 mod cmap;
 mod file;
 mod filter;

@@ -2,6 +2,7 @@
 
 use encoding_rs::{BIG5, EUC_JP, EUC_KR, Encoding, GBK, MACINTOSH, SHIFT_JIS, WINDOWS_1252};
 
+use super::cff;
 use super::cmap::CMap;
 use super::file::File;
 use super::glyphs::{letters, text_of};
@@ -9,7 +10,7 @@ use super::object::{Dict, Lexer, Object, Token};
 use crate::error::Problem;
 
 /// Adobe's standard encoding from code 161 on; blanks are no characters.
-const STANDARD: &str =
+pub(super) const STANDARD: &str =
     "¡¢£⁄¥ƒ§¤'“«‹›ﬁﬂ –†‡· ¶•‚„”»…‰ ¿ `´ˆ˜¯˘˙¨ ˚¸ ˝˛ˇ—                Æ ª    ŁØŒº     æ   ı  łøœß";
 
 /// Widths of the characters of ASCII from the blank on, in thousandths, of the fonts that need not say theirs: Helvetica.
@@ -160,19 +161,11 @@ impl Font {
         let mut codes: Vec<Option<Box<str>>> = match base.name() {
             Some(b"WinAnsiEncoding") => of_encoding(WINDOWS_1252),
             Some(b"MacRomanEncoding") => of_encoding(MACINTOSH),
-            _ if kind.is("Type3")
-                || ["Symbol", "Dingbats", "Wingdings"].iter().any(|name| base_font.contains(name)) =>
-            {
-                vec![None; 256]
-            }
-            _ if kind.is("TrueType") && base.name() != Some(b"StandardEncoding") => of_encoding(WINDOWS_1252),
-            _ => standard(),
+            Some(b"StandardEncoding") => standard(),
+            _ if kind.is("Type3") => vec![None; 256],
+            _ if kind.is("TrueType") => of_encoding(WINDOWS_1252),
+            _ => self.of_program(file, about.dict().map_or(&Dict::new(), |about| about), &base_font)?,
         };
-        if let (None, Some(about)) = (base.name(), about.dict())
-            && let Object::Stream(program) = file.get(about, "FontFile")?
-        {
-            built_in(&file.decoded(&program).unwrap_or_default(), &mut codes);
-        }
         if let Some(encoding) = encoding.dict() {
             let differences = file.get(encoding, "Differences")?;
             let mut code = 0;
@@ -181,7 +174,10 @@ impl Font {
                     Object::Number(number) => code = *number as usize,
                     Object::Name(name) => {
                         if let Some(slot) = codes.get_mut(code) {
-                            *slot = text_of(&String::from_utf8_lossy(name)).map(String::into_boxed_str);
+                            let name = String::from_utf8_lossy(name);
+                            let text =
+                                text_of(&name).or_else(|| of_code(&name, code).filter(|_| kind.is("Type3")));
+                            *slot = text.map(String::into_boxed_str);
                         }
                         code = code.saturating_add(1);
                     }
@@ -216,6 +212,29 @@ impl Font {
         }
         self.codes = Codes::Simple(codes);
         Ok(())
+    }
+
+    /// The encoding of a Type 1 font that has none but that of its program.
+    fn of_program(
+        &self,
+        file: &mut File<'_>,
+        about: &Dict,
+        name: &str,
+    ) -> Result<Vec<Option<Box<str>>>, Problem> {
+        if let Object::Stream(program) = file.get(about, "FontFile")? {
+            return Ok(built_in(&file.decoded(&program).unwrap_or_default()));
+        }
+        if let Object::Stream(program) = file.get(about, "FontFile3")?
+            && let Some(encoding) = cff::encoding(&file.decoded(&program).unwrap_or_default())
+        {
+            let mut codes = vec![None; 256];
+            for (code, text) in encoding {
+                codes[usize::from(code)] = Some(text.into_boxed_str());
+            }
+            return Ok(codes);
+        }
+        let is_symbolic = ["Symbol", "Dingbats"].iter().any(|symbols| name.contains(symbols));
+        Ok(if is_symbolic { vec![None; 256] } else { standard() })
     }
 
     /// What the first code of these bytes shows, and how many bytes it has: none of them if there are none.
@@ -255,14 +274,32 @@ fn of_encoding(encoding: &'static Encoding) -> Vec<Option<Box<str>>> {
     (0..=u8::MAX).map(text).collect()
 }
 
-fn standard() -> Vec<Option<Box<str>>> {
-    let mut codes = vec![None; 256];
-    let ascii = (32..127_u8).map(|code| match code {
+/// The first half of Adobe's standard encoding, from the blank on.
+pub(super) fn ascii() -> impl Iterator<Item = char> {
+    (32..127_u8).map(|code| match code {
         b'\'' => '’',
         b'`' => '‘',
         code => char::from(code),
-    });
-    for (slot, c) in codes[32..].iter_mut().zip(ascii) {
+    })
+}
+
+/// What TeX's fonts of pixels show, whose glyphs are called by a letter and their code.
+fn of_code(name: &str, code: usize) -> Option<String> {
+    let number = name.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    if number.is_empty() || number.len() == name.len() || number.parse() != Ok(code) {
+        return None;
+    }
+    let ligatures = ["ff", "fi", "fl", "ffi", "ffl"];
+    match code {
+        11..16 => Some(ligatures[code - 11].to_owned()),
+        33..127 => Some(String::from(char::from(code as u8))),
+        _ => None,
+    }
+}
+
+fn standard() -> Vec<Option<Box<str>>> {
+    let mut codes = vec![None; 256];
+    for (slot, c) in codes[32..].iter_mut().zip(ascii()) {
         *slot = Some(String::from(c).into_boxed_str());
     }
     for (slot, c) in codes[161..].iter_mut().zip(STANDARD.chars()).filter(|(_, c)| *c != ' ') {
@@ -272,7 +309,8 @@ fn standard() -> Vec<Option<Box<str>>> {
 }
 
 /// The encoding in a Type 1 font program, before its encrypted part: `dup 12 /fi put`.
-fn built_in(program: &[u8], codes: &mut [Option<Box<str>>]) {
+fn built_in(program: &[u8]) -> Vec<Option<Box<str>>> {
+    let mut codes = vec![None; 256];
     let mut lexer = Lexer::of_contents(program);
     let (mut number, mut name) = (None, None);
     let mut in_encoding = false;
@@ -282,6 +320,7 @@ fn built_in(program: &[u8], codes: &mut [Option<Box<str>>]) {
             Token::Object(Object::Name(found)) => name = Some(found),
             Token::Object(Object::Number(found)) => number = Some(found),
             Token::Word(b"eexec") => break,
+            Token::Word(b"StandardEncoding") if in_encoding => return standard(),
             Token::Word(b"def") if in_encoding => break,
             Token::Word(b"put") if in_encoding => {
                 let slot = number.take().and_then(|code: f64| codes.get_mut(code as usize));
@@ -292,6 +331,7 @@ fn built_in(program: &[u8], codes: &mut [Option<Box<str>>]) {
             _ => {}
         }
     }
+    codes
 }
 
 #[cfg(test)]
@@ -308,8 +348,7 @@ mod tests {
         }
         assert_eq!((&standard[176], &standard[252], &standard[10]), (&None, &None, &None));
         assert_eq!(of_encoding(WINDOWS_1252)[0x80].as_deref(), Some("€"));
-        let mut codes = vec![None; 256];
-        built_in(b"/FontName /CMR10 def /Encoding 256 array 0 1 255 {1 index exch /.notdef put} for dup 12 /fi put dup 65 /A put readonly def /x 7 /B put eexec", &mut codes);
+        let codes = built_in(b"/FontName /CMR10 def /Encoding 256 array 0 1 255 {1 index exch /.notdef put} for dup 12 /fi put dup 65 /A put readonly def /x 7 /B put eexec");
         assert_eq!(
             (codes[12].as_deref(), codes[65].as_deref(), codes[7].as_deref()),
             (Some("fi"), Some("A"), None)

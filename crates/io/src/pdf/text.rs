@@ -422,14 +422,17 @@ impl<'a> Run<'a> {
                 size: size_on_page * size.abs(),
                 width: width.abs() * along,
             };
+            let more = spacing + if shown.is_blank { blank_spacing } else { 0.0 };
             let text = shown.text.as_deref();
+            // Ghostscript writes kerning as a blank that has hardly any width.
+            let is_kerning = text == Some(" ") && width + more * stretch < 0.1 * size.abs() && width > 0.0;
+            let text = if is_kerning { Some("") } else { text };
             match text {
-                Some(" ") => {}
+                Some("" | " ") => {}
                 Some(_) => writer.known += 1,
                 None => writer.unknown += 1,
             }
             writer.put(text.unwrap_or(" "), start)?;
-            let more = spacing + if shown.is_blank { blank_spacing } else { 0.0 };
             self.text = moved(width + more * stretch, 0.0, &self.text);
             // Space between many letters is part of them, however wide; between two it may stand for a blank, as Ghostscript does it.
             let end = if string.len() > 2 { UNIT } else { moved(-more * stretch, 0.0, &UNIT) };
