@@ -34,6 +34,9 @@ const TIMES: [u16; 95] = [
 /// Widths that a font states.
 const WIDTHS: usize = 1 << 17;
 
+/// Codes and names by which an encoding differs: there are 256 codes.
+const DIFFERENCES: usize = 1 << 10;
+
 /// How bytes are codes.
 enum Codes {
     /// One byte each.
@@ -133,6 +136,7 @@ impl Font {
         while let [first, second, after @ ..] = rest {
             let (first, second) = (file.resolve(first)?.index().unwrap_or(0) as u32, file.resolve(second)?);
             rest = after;
+            file.charge(16)?;
             if let Object::Array(each) = &second {
                 for (n, width) in each.iter().enumerate().take(WIDTHS.saturating_sub(self.widths.len())) {
                     let code = first.saturating_add(n as u32);
@@ -169,7 +173,7 @@ impl Font {
         if let Some(encoding) = encoding.dict() {
             let differences = file.get(encoding, "Differences")?;
             let mut code = 0;
-            for item in differences.array().iter().flat_map(|array| array.iter()) {
+            for item in differences.array().iter().flat_map(|array| array.iter()).take(DIFFERENCES) {
                 match item {
                     Object::Number(number) => code = *number as usize,
                     Object::Name(name) => {

@@ -1,5 +1,8 @@
 //! Names of glyphs, and letters with their accents.
 
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
 /// Accents: the end of a glyph's name, the character that stands for it alone, and letters without and with it.
 const ACCENTS: [(&str, char, &str); 14] = [
     ("acute", '´', "AÁaáCĆcćEÉeéIÍiíıíLĹlĺNŃnńOÓoóRŔrŕSŚsśUÚuúYÝyýZŹzź"),
@@ -49,6 +52,9 @@ const CYRILLIC: [(u32, u32, char); 8] = [
     (10110, 10110, 'ў'),
 ];
 
+/// The same, to be looked up: a hostile document has very many fonts.
+static KNOWN: OnceLock<HashMap<&str, char>> = OnceLock::new();
+
 /// The letter with the accent that this character is alone.
 pub(super) fn accented(accent: char, letter: char) -> Option<char> {
     let accent = match accent {
@@ -93,11 +99,13 @@ fn character(name: &str) -> Option<char> {
             return Some(letter);
         }
     }
-    let mut names = NAMES.split_whitespace();
-    while let (Some(known), Some(c)) = (names.next(), names.next()) {
-        if known == name {
-            return c.chars().next();
-        }
+    let names = KNOWN.get_or_init(|| {
+        let mut names = NAMES.split_whitespace();
+        let pairs = std::iter::from_fn(|| Some((names.next()?, names.next()?.chars().next()?)));
+        pairs.collect()
+    });
+    if let Some(&known) = names.get(name) {
+        return Some(known);
     }
     if matches!(name, "space" | "nbspace" | "nonbreakingspace") {
         return Some(' ');
