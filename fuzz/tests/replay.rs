@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 type Body = fn(&[u8]);
 
 /// What each target runs. Some bodies also tell whether they accepted the input; only a panic counts here.
-const BODIES: [(&str, Body); 20] = [
+const BODIES: [(&str, Body); 21] = [
     ("any_model", |data| _ = countgrid_estimators::fuzzing::any_model(data)),
     ("archive", |data| _ = countgrid_io::fuzzing::archive(data)),
     ("blob", |data| _ = countgrid_grid::fuzzing::blob(data)),
@@ -22,6 +22,7 @@ const BODIES: [(&str, Body); 20] = [
     ("model", |data| _ = countgrid_io::fuzzing::model(data)),
     ("office", |data| _ = countgrid_io::fuzzing::office(data)),
     ("page", |data| _ = countgrid_io::fuzzing::page(data)),
+    ("pdf", |data| _ = countgrid_io::fuzzing::pdf(data)),
     ("rtf", |data| _ = countgrid_io::fuzzing::rtf(data)),
     ("sequences", |data| _ = countgrid_io::fuzzing::sequences(data)),
     ("svmlight", |data| _ = countgrid_io::fuzzing::svmlight(data)),

@@ -77,8 +77,7 @@ fn encodings_do_not_matter_and_what_cannot_be_read_is_listed() {
         "90 documents, 3 labels",
         "30 of them in UTF-16BE",
         "30 of them in windows-1252",
-        "3 unreadable",
-        "1 of kinds that are not read",
+        "4 unreadable",
         "1 binary",
         "note      4 files or folders could not be read, such as ",
         "--strict stops there",
@@ -99,7 +98,7 @@ fn encodings_do_not_matter_and_what_cannot_be_read_is_listed() {
     assert_eq!(
         list,
         "path,why\n\
-         boats/=paper.pdf,\"PDF, which is not read\"\n\
+         boats/=paper.pdf,damaged PDF: it ends before the table of its objects\n\
          boats/bomb.txt.gz,the gzip stream ends too early\n\
          boats/damaged.txt,not UTF-8 at byte 33\n\
          boats/letter.docx,damaged ZIP: invalid Zip archive: Could not find EOCD\n\
@@ -109,7 +108,10 @@ fn encodings_do_not_matter_and_what_cannot_be_read_is_listed() {
     let refused = run(folder.path(), &["map", "mixed", "--strict", "--output", "strict"]);
     let message = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(2), "{message}");
-    assert!(message.contains("paper.pdf: PDF, which is not read\nremedy: "), "{message}");
+    assert!(
+        message.contains("paper.pdf: damaged PDF: it ends before the table of its objects\nremedy: "),
+        "{message}"
+    );
     assert!(!folder.path().join("strict").exists());
 
     // The list of an earlier run is replaced once it is no longer true.

@@ -75,13 +75,14 @@ pub(crate) fn decode(
 #[cfg(feature = "files")]
 pub(crate) fn check_head(head: &[u8]) -> Result<(), Problem> {
     let known = [
-        (&b"%PDF-"[..], "PDF"),
+        #[cfg(not(feature = "pdf"))]
+        (&b"%PDF-"[..], "PDF, for which the feature `pdf` is needed"),
         #[cfg(not(any(feature = "office", feature = "archives")))]
         (
             ZIP,
             "a ZIP archive, for which the feature `archives` is needed, or `office` for a DOCX, ODT or EPUB",
         ),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a document of an old Office program"),
+        (&b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"[..], "a document of an old Office program"),
         (b"PAR1", "Parquet"),
         (b"ARROW1", "Arrow"),
     ];

@@ -25,6 +25,8 @@ use crate::office::{OTHER, office};
 use crate::options::ReadOptions;
 #[cfg(feature = "html")]
 use crate::page::page;
+#[cfg(feature = "pdf")]
+use crate::pdf;
 use crate::rtf;
 #[cfg(any(feature = "office", feature = "archives"))]
 use crate::source::ZIP;
@@ -446,6 +448,12 @@ fn text_of(source: Source, path: &Path, limit: usize) -> Result<Text, ReadError>
     let refuse = |problem| ReadError::new(path, None, problem);
     if source.head.starts_with(rtf::HEAD) {
         let (title, text) = rtf::rtf(&read_bytes(source.reader(), path, limit)?).map_err(refuse)?;
+        return Ok(Text::new(title, text, UTF_8));
+    }
+    #[cfg(feature = "pdf")]
+    if source.head.starts_with(pdf::HEAD) {
+        let bytes = read_bytes(source.reader(), path, limit)?;
+        let (title, text) = pdf::pdf(&bytes, limit).map_err(refuse)?;
         return Ok(Text::new(title, text, UTF_8));
     }
     check_head(&source.head).map_err(refuse)?; // however long the rest is

@@ -270,6 +270,50 @@ pub fn rtf(data: &[u8]) -> bool {
     read.is_ok()
 }
 
+/// Any bytes as a PDF document; also as the contents of its page, the table of its font and the font, since few bytes are a document.
+///
+/// # Panics
+/// If a promise is broken.
+#[cfg(feature = "pdf")]
+#[must_use]
+pub fn pdf(data: &[u8]) -> bool {
+    const LIMIT: usize = 1 << 16;
+    let read = |bytes: &[u8]| {
+        let read = crate::pdf::pdf(bytes, LIMIT);
+        if let Ok((title, text)) = &read {
+            assert!(
+                title.as_ref().is_none_or(|title| !title.is_empty() && !title.contains(char::is_control))
+            );
+            assert!(text.len() <= LIMIT && !text.contains('\0'));
+        }
+        read.is_ok()
+    };
+    let objects = [
+        "<</Pages 2 0 R>>",
+        "<</Kids[3 0 R]>>",
+        "<</Contents[4 0 R 5 0 R]/Resources<</Font<</F 6 0 R/G 7 0 R>>/XObject<</X 5 0 R>>>>>>",
+        "<</Length 11>>stream\n/F 9 Tf BT \nendstream",
+    ];
+    let fonts = [
+        "<</Subtype/Type1/ToUnicode 5 0 R/FontDescriptor<</FontFile 5 0 R>>>>",
+        "<</Subtype/Type0/Encoding 5 0 R/ToUnicode 5 0 R/DescendantFonts[<</W 5 0 R>>]>>",
+    ];
+    let mut objects = objects.map(|object| object.as_bytes().to_vec()).to_vec();
+    let about = format!("<</Subtype/Form/Length {}>>stream\n", data.len());
+    objects.push([about.as_bytes(), data, b"\nendstream"].concat());
+    objects.extend(fonts.map(|font| font.as_bytes().to_vec()));
+    let mut file = b"%PDF-1.4\n".to_vec();
+    let mut table = String::from("xref 1 7\n");
+    for (n, object) in objects.iter().enumerate() {
+        table += &format!("{} 0 n\n", file.len());
+        file.extend([format!("{} 0 obj\n", n + 1).as_bytes(), object, b"\nendobj\n"].concat());
+    }
+    let end = format!("{table}trailer<</Root 1 0 R/Info 5 0 R>>startxref {}", file.len());
+    file.extend(end.bytes());
+    read(&file);
+    read(data)
+}
+
 /// Any bytes as JSON lines or an array.
 ///
 /// # Panics

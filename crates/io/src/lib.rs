@@ -30,6 +30,7 @@
 //! that are written as a whole. Without it there is no [`save`], and of paths only files are read.
 //! `html`: web pages of a folder, of which the main text is read. Without it they are passed over.
 //! `office`: documents of word processors and electronic books (DOCX, ODT, EPUB) of a folder. Without it they are passed over.
+//! `pdf`: PDF documents of a folder. Without it they are passed over.
 //! `mail`: messages (EML) and mailboxes (MBOX), decoded, with `from` and `date` as further columns. Without it they are read as text.
 //! `archives`: ZIP and TAR files, as folders. Without it they are passed over.
 //! `fuzzing`: the bodies of the fuzz targets. No part of the interface.
@@ -74,6 +75,8 @@ mod options;
 mod outputs;
 #[cfg(all(feature = "files", feature = "html"))]
 mod page;
+#[cfg(feature = "pdf")]
+mod pdf;
 mod read;
 mod records;
 #[cfg(feature = "files")]

@@ -17,6 +17,8 @@ mod mail;
 mod model;
 #[cfg(feature = "office")]
 mod office;
+#[cfg(feature = "pdf")]
+mod pdf;
 mod python;
 mod real_data;
 #[cfg(feature = "files")]

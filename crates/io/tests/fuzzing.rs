@@ -90,6 +90,12 @@ fn office() {
     replay("office", fuzzing::office, 2_000);
 }
 
+#[cfg(feature = "pdf")]
+#[test]
+fn pdf() {
+    replay("pdf", fuzzing::pdf, 5_000);
+}
+
 #[test]
 fn jsonl() {
     replay("jsonl", fuzzing::jsonl, 20_000);
