@@ -27,6 +27,12 @@ pub struct Summary {
     pub surplus: usize,
 }
 
+/// Documents that are compared by their letters before any is passed over.
+const COMPARED: u64 = 4_096;
+/// Then one in so many is, while other languages have one document in `OTHERS` of those that tell at most.
+const ONE_IN: u64 = 16;
+const OTHERS: u64 = 100;
+
 /// A form that has not been looked at in a language, and one that is no word of it.
 const UNSEEN: u32 = u32::MAX;
 const NO_WORD: u32 = u32::MAX - 1;
@@ -56,9 +62,10 @@ pub struct Counter {
     tokenizer: Tokenizer,
     forms: HashMap<String, u32>,     // their numbers
     detected: Vec<Option<Language>>, // of each document
-    unspaced: bool,                  // whether some text without spaces was cut by dictionaries
-    present: Vec<u32>,               // forms of the last document, one for each token
-    bag: Vec<(u32, u32)>,            // the last document
+    told: Told,
+    unspaced: bool,       // whether some text without spaces was cut by dictionaries
+    present: Vec<u32>,    // forms of the last document, one for each token
+    bag: Vec<(u32, u32)>, // the last document
 }
 
 impl Counter {
@@ -72,6 +79,7 @@ impl Counter {
             tokenizer: Tokenizer::new(options)?,
             forms: HashMap::new(),
             detected: Vec::new(),
+            told: Told::default(),
             unspaced: false,
             present: Vec::new(),
             bag: Vec::new(),
@@ -86,7 +94,15 @@ impl Counter {
         let too_many = TextError::TooMany { document: self.detected.len() };
         self.present.clear();
         self.bag.clear();
-        let Forms { forms, detected, unspaced } = self.tokenizer.forms(document);
+        let mut documents = 1;
+        let compare = || {
+            documents = self.told.next_stands_for();
+            documents > 0
+        };
+        let Forms { forms, detected, unspaced } = self.tokenizer.forms_if(document, compare);
+        if let Some(language) = detected {
+            *self.told.documents.entry(language).or_default() += documents;
+        }
         for form in forms {
             let next = u32::try_from(self.forms.len()).ok().filter(|&next| next < NO_WORD);
             let number = match self.forms.get(&form) {
@@ -109,9 +125,9 @@ impl Counter {
     /// # Errors
     /// As [`Tokenizer::new`].
     pub fn finish(self) -> Result<WordCounts, TextError> {
-        let Self { mut options, forms, detected, unspaced, .. } = self;
+        let Self { mut options, forms, detected, told, unspaced, .. } = self;
         if options.languages == Languages::Auto {
-            options.languages = Languages::Known(frequent(&detected));
+            options.languages = Languages::Known(told.frequent(detected.len()));
         }
         if options.stop_words == StopWords::Auto && options.languages == Languages::english() {
             options.stop_words = StopWords::English;
@@ -142,16 +158,40 @@ impl Counter {
     }
 }
 
-/// The language of most of the documents that tell theirs, then the others of at least a hundredth of all documents.
-fn frequent(detected: &[Option<Language>]) -> Vec<Language> {
-    let mut documents: BTreeMap<Language, usize> = BTreeMap::new();
-    detected.iter().flatten().for_each(|&language| *documents.entry(language).or_default() += 1);
-    let mut languages: Vec<_> = documents.into_iter().collect();
-    languages.sort_by_key(|&(language, own)| (core::cmp::Reverse(own), language));
-    let is_frequent = |own: usize| own.saturating_mul(100) >= detected.len();
-    let kept = languages.iter().enumerate().filter(|&(place, &(_, own))| place == 0 || is_frequent(own));
-    let kept: Vec<_> = kept.map(|(_, &(language, _))| language).collect();
-    if kept.is_empty() { vec![Language::ENGLISH] } else { kept }
+/// The languages that the documents so far told, and which of the next are compared by their letters.
+///
+/// A comparison takes longer than all else that reads a title. Where one language holds nearly all documents most comparisons
+/// find nothing, and documents that are not compared are as those that do not tell. Each decision depends on the documents
+/// before it alone, which are read one after the other.
+#[derive(Debug, Default)]
+struct Told {
+    documents: BTreeMap<Language, u64>, // each that was compared for itself and those passed over
+    by_letters: u64,                    // documents so far that only letters could tell the language of
+}
+
+impl Told {
+    /// How many documents one stands for that only its letters could tell the language of; none if it is passed over.
+    fn next_stands_for(&mut self) -> u64 {
+        let number = self.by_letters;
+        self.by_letters += 1;
+        let (told, most) = self.documents.values().fold((0, 0), |(sum, most), &n| (sum + n, n.max(most)));
+        let is_alone = told - most <= told / OTHERS;
+        match number < COMPARED || !is_alone {
+            true => 1,
+            false if number.is_multiple_of(ONE_IN) => ONE_IN,
+            false => 0,
+        }
+    }
+
+    /// The language of most of the documents that tell theirs, then the others of at least a hundredth of all documents.
+    fn frequent(&self, documents: usize) -> Vec<Language> {
+        let mut languages: Vec<_> = self.documents.iter().map(|(&language, &own)| (language, own)).collect();
+        languages.sort_by_key(|&(language, own)| (core::cmp::Reverse(own), language));
+        let is_frequent = |own: u64| own.saturating_mul(100) >= documents as u64;
+        let kept = languages.iter().enumerate().filter(|&(place, &(_, own))| place == 0 || is_frequent(own));
+        let kept: Vec<_> = kept.map(|(_, &(language, _))| language).collect();
+        if kept.is_empty() { vec![Language::ENGLISH] } else { kept }
+    }
 }
 
 /// Counts the words of documents that were read, in the languages that they are in.

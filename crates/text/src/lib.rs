@@ -20,7 +20,8 @@
 //! letters for words. [`Levels`] ranks features by their information about labels.
 //!
 //! The result depends on the documents and the options alone, never on hashing: the same vocabulary in the
-//! same order on every run and machine, and permuting documents permutes bags. Memory grows with the
+//! same order on every run and machine, and permuting documents permutes bags, up to one thing: of thousands of titles in one
+//! language not all are compared by their letters, and which ones depends on the order ([`Languages::Auto`]). Memory grows with the
 //! distinct words of the collection and of each document, not with its length.
 //!
 //! # Features

@@ -34,20 +34,14 @@ const CUT: usize = 16;
 pub struct Tokenizer {
     languages: Languages,
     stop_words: StopWords,
-    list: HashSet<String>,       // the caller's stop words
-    rules: Vec<OnceLock<Rules>>, // of each language, once it is met
+    list: HashSet<String>,                    // the caller's stop words
+    stemmers: Vec<OnceLock<Option<Stemmer>>>, // of each language, once it is met
     stem: bool,
     segment: bool,
     keep_noise: bool,
     min_letters: usize,
     max_letters: usize,
     ngrams: Option<usize>, // at least 1
-}
-
-/// What is particular to a language.
-struct Rules {
-    stop_words: HashSet<String>,
-    stemmer: Option<Stemmer>,
 }
 
 impl Tokenizer {
@@ -66,7 +60,7 @@ impl Tokenizer {
             languages: options.languages.clone(),
             stop_words: options.stop_words.clone(),
             list,
-            rules: (0..Language::COUNT).map(|_| OnceLock::new()).collect(),
+            stemmers: (0..Language::COUNT).map(|_| OnceLock::new()).collect(),
             stem: options.stem,
             segment: options.segment,
             keep_noise: options.keep_noise,
@@ -110,7 +104,7 @@ impl Tokenizer {
         if !self.stem || self.ngrams.is_some() || foreign {
             return Cow::Borrowed(token);
         }
-        match &self.rules(language).stemmer {
+        match self.stemmers[language.index()].get_or_init(|| language.stemmer()) {
             Some(stemmer) => stemmer.stem(token),
             None => Cow::Borrowed(token),
         }
@@ -123,6 +117,11 @@ impl Tokenizer {
 
     /// A text up to where its language matters.
     pub(crate) fn forms(&self, text: &str) -> Forms {
+        self.forms_if(text, || true)
+    }
+
+    /// As [`Tokenizer::forms`]; where only letters could tell the language, they do if asked for.
+    pub(crate) fn forms_if(&self, text: &str, compare: impl FnOnce() -> bool) -> Forms {
         if let Some(letters) = self.ngrams {
             return Forms { forms: runs(text, letters).collect(), detected: None, unspaced: false };
         }
@@ -138,21 +137,12 @@ impl Tokenizer {
             _ => {
                 // Text without spaces is told by its script; its words depend on whether dictionaries cut it.
                 let by_words = if unspaced { None } else { Language::of_stop_words(&forms) };
-                let by_letters =
-                    || Language::detect(&text).filter(|&language| self.is_plausible(language, &forms));
-                by_words.or_else(by_letters)
+                by_words.or_else(|| {
+                    Language::detect_if(&text, compare).filter(|&language| is_plausible(language, &forms))
+                })
             }
         };
         Forms { forms, detected, unspaced: self.segment && unspaced }
-    }
-
-    /// Whether a text does not have more stop words of English: lists of names look like any language.
-    fn is_plausible(&self, language: Language, forms: &[String]) -> bool {
-        let stop_words = |language| {
-            let words = &self.rules(language).stop_words;
-            forms.iter().filter(|form| words.contains(*form)).count()
-        };
-        language == Language::ENGLISH || stop_words(language) >= stop_words(Language::ENGLISH)
     }
 
     /// The language of a text with these forms, each so often, in which it was detected or none.
@@ -170,8 +160,7 @@ impl Tokenizer {
         }
         let mut best = (0, known.first().copied().unwrap_or(Language::ENGLISH));
         for &language in known.iter().filter(|_| known.len() > 1) {
-            let stop_words = &self.rules(language).stop_words;
-            let own = forms.clone().filter(|(form, _)| stop_words.contains(*form));
+            let own = forms.clone().filter(|(form, _)| language.has_stop_word(form));
             let tokens = own.fold(0u64, |sum, (_, count)| sum.saturating_add(count.into()));
             if tokens > best.0 {
                 best = (tokens, language);
@@ -207,21 +196,19 @@ impl Tokenizer {
     fn is_stop_word(&self, language: Language, token: &str) -> bool {
         match self.stop_words {
             StopWords::Auto => {
-                self.rules(language).stop_words.contains(token)
-                    || (language.code() == "ja" && token.chars().all(is_hiragana))
+                language.has_stop_word(token) || (language.code() == "ja" && token.chars().all(is_hiragana))
             }
-            StopWords::English => self.rules(Language::ENGLISH).stop_words.contains(token),
+            StopWords::English => Language::ENGLISH.has_stop_word(token),
             StopWords::None => false,
             StopWords::List(_) => self.list.contains(token),
         }
     }
+}
 
-    fn rules(&self, language: Language) -> &Rules {
-        self.rules[language.index()].get_or_init(|| Rules {
-            stop_words: language.stop_words().map(normal_form).collect(),
-            stemmer: language.stemmer(),
-        })
-    }
+/// Whether a text does not have more stop words of English: lists of names look like any language.
+fn is_plausible(language: Language, forms: &[String]) -> bool {
+    let stop_words = |language: Language| forms.iter().filter(|form| language.has_stop_word(form)).count();
+    language == Language::ENGLISH || stop_words(language) >= stop_words(Language::ENGLISH)
 }
 
 /// A text up to where its language matters.
