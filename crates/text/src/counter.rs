@@ -29,9 +29,8 @@ pub struct Summary {
 
 /// Documents that are compared by their letters before any is passed over.
 const COMPARED: u64 = 4_096;
-/// Then one in so many is, while other languages have one document in `OTHERS` of those that tell at most.
+/// Then one in so many is, as long as the documents so far are in one language.
 const ONE_IN: u64 = 16;
-const OTHERS: u64 = 100;
 
 /// A form that has not been looked at in a language, and one that is no word of it.
 const UNSEEN: u32 = u32::MAX;
@@ -96,7 +95,7 @@ impl Counter {
         self.bag.clear();
         let mut documents = 1;
         let compare = || {
-            documents = self.told.next_stands_for();
+            documents = self.told.next_stands_for(self.detected.len());
             documents > 0
         };
         let Forms { forms, detected, unspaced } = self.tokenizer.forms_if(document, compare);
@@ -161,7 +160,7 @@ impl Counter {
 /// The languages that the documents so far told, and which of the next are compared by their letters.
 ///
 /// A comparison takes longer than all else that reads a title. Where one language holds nearly all documents most comparisons
-/// find nothing, and documents that are not compared are as those that do not tell. Each decision depends on the documents
+/// find nothing new, and documents that are not compared are as those that do not tell. Each decision depends on the documents
 /// before it alone, which are read one after the other.
 #[derive(Debug, Default)]
 struct Told {
@@ -170,13 +169,12 @@ struct Told {
 }
 
 impl Told {
-    /// How many documents one stands for that only its letters could tell the language of; none if it is passed over.
-    fn next_stands_for(&mut self) -> u64 {
+    /// How many documents one stands for that only its letters could tell the language of, after `before` documents; none if it
+    /// is passed over.
+    fn next_stands_for(&mut self, before: usize) -> u64 {
         let number = self.by_letters;
         self.by_letters += 1;
-        let (told, most) = self.documents.values().fold((0, 0), |(sum, most), &n| (sum + n, n.max(most)));
-        let is_alone = told - most <= told / OTHERS;
-        match number < COMPARED || !is_alone {
+        match number < COMPARED || self.frequent(before).len() > 1 {
             true => 1,
             false if number.is_multiple_of(ONE_IN) => ONE_IN,
             false => 0,
