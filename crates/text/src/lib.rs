@@ -16,6 +16,9 @@
 //!
 //! The [`Language`] of each document is detected, which gives its stop words and stems; a collection may be in several.
 //!
+//! With [`TextOptions::phrases`] phrases that are found in the collection, such as "hard drive", are words: their words are adjacent
+//! significantly more often than independent ones would be, by the log-likelihood ratio G² of Dunning 1993.
+//!
 //! [`TextOptions::ngrams`] takes a text for a sequence instead, of nucleotides or amino acids, and its runs of so many
 //! letters for words. [`Levels`] ranks features by their information about labels.
 //!
@@ -40,6 +43,7 @@ pub mod fuzzing;
 mod language;
 mod noise;
 mod options;
+mod phrases;
 mod relevance;
 mod segment;
 mod select;

@@ -39,6 +39,7 @@ pub struct Tokenizer {
     stem: bool,
     segment: bool,
     keep_noise: bool,
+    phrases: bool,
     min_letters: usize,
     max_letters: usize,
     ngrams: Option<usize>, // at least 1
@@ -64,6 +65,7 @@ impl Tokenizer {
             stem: options.stem,
             segment: options.segment,
             keep_noise: options.keep_noise,
+            phrases: options.phrases,
             min_letters: options.min_letters,
             max_letters: options.max_letters,
             ngrams: options.ngrams,
@@ -115,6 +117,11 @@ impl Tokenizer {
         self.stem && self.ngrams.is_none()
     }
 
+    /// Whether adjacent words may be one word.
+    pub(crate) fn has_phrases(&self) -> bool {
+        self.phrases && self.ngrams.is_none()
+    }
+
     /// A text up to where its language matters.
     pub(crate) fn forms(&self, text: &str) -> Forms {
         self.forms_if(text, || true)
@@ -123,14 +130,26 @@ impl Tokenizer {
     /// As [`Tokenizer::forms`]; where only letters could tell the language, they do if asked for.
     pub(crate) fn forms_if(&self, text: &str, compare: impl FnOnce() -> bool) -> Forms {
         if let Some(letters) = self.ngrams {
-            return Forms { forms: runs(text, letters).collect(), detected: None, unspaced: false };
+            let forms: Vec<String> = runs(text, letters).collect();
+            return Forms { joined: vec![false; forms.len()], forms, detected: None, unspaced: false };
         }
         let text = if self.keep_noise { Cow::Borrowed(text) } else { clean(text) };
         let most = self.max_letters.saturating_add(CUT);
-        let found = words(&text, self.segment).into_iter();
-        let found = found.filter(|word| self.keep_noise || !is_noise(word)).map(normal_form);
-        let forms: Vec<String> =
-            found.filter(|form| form.contains(char::is_alphabetic) && form.chars().count() <= most).collect();
+        let (mut forms, mut joined) = (Vec::new(), Vec::new());
+        let mut end = None; // of the word before, if it counts
+        for word in words(&text, self.segment) {
+            let start = word.as_ptr().addr() - text.as_ptr().addr();
+            let before = end.take().and_then(|end| text.get(end..start));
+            if !self.keep_noise && is_noise(word) {
+                continue;
+            }
+            let form = normal_form(word);
+            if form.contains(char::is_alphabetic) && form.chars().count() <= most {
+                forms.push(form);
+                joined.push(before.is_some_and(is_joint));
+                end = Some(start + word.len());
+            }
+        }
         let unspaced = text.contains(is_unspaced);
         let detected = match &self.languages {
             Languages::Known(one) if one.len() == 1 => None,
@@ -142,7 +161,7 @@ impl Tokenizer {
                 })
             }
         };
-        Forms { forms, detected, unspaced: self.segment && unspaced }
+        Forms { forms, joined, detected, unspaced: self.segment && unspaced }
     }
 
     /// The language of a text with these forms, each so often, in which it was detected or none.
@@ -215,6 +234,8 @@ fn is_plausible(language: Language, forms: &[String]) -> bool {
 pub(crate) struct Forms {
     /// Its words in normal form, stop words and all.
     pub(crate) forms: Vec<String>,
+    /// Whether each follows the one before it in the same phrase, if they are one.
+    pub(crate) joined: Vec<bool>,
     /// The language that was detected.
     pub(crate) detected: Option<Language>,
     /// Whether it has text without spaces that was cut by dictionaries.
@@ -230,6 +251,13 @@ impl fmt::Debug for Tokenizer {
             .field("max_letters", &self.max_letters)
             .finish()
     }
+}
+
+/// Whether two words with this between them may be a phrase: a hyphen, or space with one end of a line at most.
+fn is_joint(between: &str) -> bool {
+    let is_space = |c: char| matches!(c, ' ' | '\t' | '\r' | '\n' | '\u{a0}');
+    let is_hyphen = matches!(between, "-" | "\u{2010}" | "\u{2011}");
+    is_hyphen || (!between.is_empty() && between.chars().all(is_space) && between.matches('\n').count() < 2)
 }
 
 /// All runs of so many letters (at least 1), in lower case.
