@@ -495,8 +495,11 @@ pub(crate) struct WordArgs {
     /// Count words of one stem as one, by each text's language
     #[arg(long)]
     pub(crate) stem: bool,
+    /// Phrases of two or three words, such as "hard drive": auto, those found in the texts count as words; none
+    #[arg(long, value_name = "WHICH", default_value = "none", action = clap::ArgAction::Set, value_parser = crate::collection::phrases)]
+    pub(crate) phrases: bool,
     /// Texts are sequences of letters, and their words all n-grams of this many letters
-    #[arg(long, value_name = "LETTERS", conflicts_with_all = ["stem", "stop_words", "language", "keep_noise"], value_parser = at_most(SIZE))]
+    #[arg(long, value_name = "LETTERS", conflicts_with_all = ["stem", "stop_words", "language", "keep_noise", "phrases"], value_parser = at_most(SIZE))]
     pub(crate) ngrams: Option<usize>,
 }
 

@@ -120,11 +120,21 @@ pub(crate) fn word_options(args: &WordArgs) -> Result<WordOptions, Failure> {
         stop_words,
         stem: args.stem,
         keep_noise: args.keep_noise,
+        phrases: args.phrases,
         ngrams: args.ngrams,
         min_count: args.min_count,
         max_share: args.max_share,
         max_words: args.max_words,
     })
+}
+
+/// Whether phrases are looked for, of `--phrases`.
+pub(crate) fn phrases(which: &str) -> Result<bool, String> {
+    match which {
+        "auto" => Ok(true),
+        "none" => Ok(false),
+        _ => Err(format!("`{which}` are no phrases: take `auto` or `none`")),
+    }
 }
 
 /// The languages of `--language`: `auto`, or codes or names with commas between them.

@@ -85,3 +85,29 @@ fn what_cannot_be_added_is_refused() {
     let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
     assert!(output.status.success() && said.contains("it tells little of these documents"), "{said}");
 }
+
+/// A model says which phrases it counts, so that new text is counted as the collection was, with `fit` and `embed`.
+#[test]
+fn phrases_of_a_model_are_found_in_new_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let row = |n: usize| match n % 2 {
+        0 => format!("the hard drive of disk{} is full of blue file{}x\n", n % 5, n % 7),
+        _ => format!("a drive by car{} lane{} and warm sun{}x\n", n % 5, n % 3, n % 7),
+    };
+    let texts: String = (0..60).map(row).collect();
+    fs::write(folder.join("made.csv"), format!("text\n{texts}")).unwrap();
+    let fit = ["map", "made.csv", "-o", "map", "--grid", "6x6", "--phrases", "auto"];
+    stdout(folder, &fit);
+    let file = fs::read(folder.join("map/model.safetensors")).unwrap();
+    let text = String::from_utf8_lossy(&file);
+    assert!(text.contains("hard drive") && text.contains(r#"phrases\":true"#));
+    // The same places as those of the fit.
+    let places = stdout(folder, &["embed", "map/model.safetensors", "made.csv"]);
+    assert_eq!(fs::read_to_string(folder.join("map/places.csv")).unwrap(), places);
+    fs::write(folder.join("new.csv"), "text\nhard drive\nhard and drive\n").unwrap();
+    let rows = common::table(&stdout(folder, &["embed", "map/model.safetensors", "new.csv"]));
+    assert_ne!(rows[0], rows[1]);
+    let output = run(folder, &["map", "made.csv", "-o", "other", "--phrases", "some"]);
+    assert_eq!(output.status.code(), Some(2));
+}

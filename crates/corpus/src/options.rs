@@ -28,6 +28,8 @@ pub struct WordOptions {
     pub stem: bool,
     /// Whether headers of mail, quoted lines, addresses and codes count like words ([`TextOptions::keep_noise`]). Default: no.
     pub keep_noise: bool,
+    /// Whether phrases of two or three words that are found in the texts are words ([`TextOptions::phrases`]). Default: no.
+    pub phrases: bool,
     /// Texts are sequences, and words are runs of so many letters. Default: no.
     pub ngrams: Option<usize>,
     /// In how many documents at least a word must be. Default: 1 in texts with `ngrams` and in counts, else 1 to 5, the
@@ -46,6 +48,7 @@ impl Default for WordOptions {
             stop_words: StopWords::Auto,
             stem: false,
             keep_noise: false,
+            phrases: false,
             ngrams: None,
             min_count: None,
             max_share: None,
@@ -80,6 +83,7 @@ impl WordOptions {
             stop_words: self.stop_words.clone(),
             stem: self.stem,
             keep_noise: self.keep_noise,
+            phrases: self.phrases,
             ngrams: self.ngrams,
             min_count: self.min_count.or(min_count),
             max_share: self.max_share.unwrap_or(max_share),
@@ -95,7 +99,14 @@ impl WordOptions {
             (Languages::Auto, own) => (Languages::english(), own.clone()),
             (own, stop_words) => (own.clone(), stop_words.clone()),
         };
-        TextOptions { languages, stop_words, segment: false, keep_noise: true, ..self.for_text() }
+        TextOptions {
+            languages,
+            stop_words,
+            segment: false,
+            keep_noise: true,
+            phrases: false,
+            ..self.for_text()
+        }
     }
 
     /// What these options mean for counts, which keep the vocabulary they come with unless a limit is given.

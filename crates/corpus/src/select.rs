@@ -93,13 +93,18 @@ impl<'o> Selector<'o> {
             None => {
                 let forms = forms.finish()?;
                 let mut words = words.finish()?;
-                let mut documents = intake.documents.iter_mut();
-                for_each_drawn(&forms, drawn, |document, bag| {
-                    let tokens = words.add(document, bag);
-                    if let Some(info) = documents.next() {
-                        info.tokens = tokens as f64;
+                loop {
+                    let mut documents = intake.documents.iter_mut();
+                    for_each_drawn(&forms, drawn, |document, bag| {
+                        let tokens = words.add(document, bag);
+                        if let Some(info) = documents.next() {
+                            info.tokens = tokens as f64;
+                        }
+                    })?;
+                    if !words.again() {
+                        break;
                     }
-                })?;
+                }
                 let selected = words.select();
                 let mut rows =
                     Rows::new(selected.vocabulary.clone(), options.scaling.tokens, options.blocks)?;

@@ -1,7 +1,7 @@
 //! From documents to bags: one reading, whatever is asked for.
 #![cfg(feature = "files")]
 
-use std::{fs, path::Path};
+use std::{fs, io::Write, path::Path};
 
 use countgrid_corpus::{
     BlockLimits, ColumnValues, Corpus, CorpusError, CorpusKind, CorpusOptions, KeepColumns, LabelColumn,
@@ -40,7 +40,20 @@ fn file(name: &str, content: &str) -> (tempfile::TempDir, std::path::PathBuf) {
 
 /// Labelled texts over few words, so that words repeat and stems have several forms.
 fn table() -> impl Strategy<Value = String> {
-    let words = ["ant", "ants", "bee", "bees", "running", "runs", "run", "red", "the", "sky"];
+    let words = [
+        "ant",
+        "ants",
+        "bee",
+        "bees",
+        "running",
+        "runs",
+        "run",
+        "red",
+        "the",
+        "sky",
+        "hard drive",
+        "hard drives",
+    ];
     let text = prop::collection::vec(prop::sample::select(words.to_vec()), 0..9);
     let row = (prop::sample::select(vec!["a", "b", "c", ""]), text, 0u32..9, 1u32..28);
     prop::collection::vec(row, 1..14).prop_map(|rows| {
@@ -52,14 +65,15 @@ fn table() -> impl Strategy<Value = String> {
 }
 
 fn options() -> impl Strategy<Value = CorpusOptions> {
-    let words =
-        (any::<bool>(), prop::option::of(1usize..3), 1usize..9).prop_map(|(stem, least, most)| WordOptions {
-            stem,
-            min_count: least,
-            max_share: Some(1.0),
-            max_words: most,
-            ..WordOptions::default()
-        });
+    let words = (any::<(bool, bool)>(), prop::option::of(1usize..3), 1usize..9);
+    let words = words.prop_map(|((stem, phrases), least, most)| WordOptions {
+        stem,
+        phrases,
+        min_count: least,
+        max_share: Some(1.0),
+        max_words: most,
+        ..WordOptions::default()
+    });
     let tokens = prop::option::of(prop::sample::select(vec![1.0, 7.5]));
     (words, tokens).prop_map(|(words, tokens)| CorpusOptions {
         words,
@@ -131,6 +145,29 @@ proptest! {
             prop_assert_eq!(contents(&counted_as(selected.words, counted)), contents(&selected));
         }
     }
+}
+
+/// Phrases of a collection: the same in memory and in a file, and found again in the same texts.
+#[test]
+fn phrases_of_abstracts() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/classic3/classic3.tsv.gz");
+    if !path.exists() {
+        let _ = writeln!(std::io::stderr(), "phrases_of_abstracts: SKIPPED, no file {}", path.display());
+        return;
+    }
+    let words = WordOptions { phrases: true, ..WordOptions::default() };
+    let options = CorpusOptions { words, blocks: BlockLimits::in_memory(), ..CorpusOptions::default() };
+    let read = corpus(&path, &options).unwrap();
+    for phrase in ["boundary layer", "heat transfer", "laminar boundary layer", "growth hormone"] {
+        assert!(read.vocabulary.binary_search(&phrase.into()).is_ok(), "{phrase}");
+    }
+    let found = read.vocabulary.iter().filter(|word| word.contains(' ')).count();
+    assert!((100..1_000).contains(&found), "{found}");
+    let blocks = BlockLimits { bags: 100, ..BlockLimits::streaming() };
+    let streamed = corpus(&path, &CorpusOptions { blocks, ..options.clone() }).unwrap();
+    assert!(contents(&streamed) == contents(&read));
+    let counted = Corpus::<f32>::count(&path, &read.vocabulary, &read.text, &options).unwrap();
+    assert!(contents(&counted_as(read.words, counted)) == contents(&read));
 }
 
 /// What counting does not know.

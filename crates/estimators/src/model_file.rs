@@ -397,6 +397,9 @@ fn text_to_json(options: &TextOptions) -> Value {
     if options.segment {
         text["segment"] = json!(true);
     }
+    if options.phrases {
+        text["phrases"] = json!(true);
+    }
     if !options.keep_noise {
         text["keep_noise"] = json!(false);
     }
@@ -424,7 +427,17 @@ fn numbers_from_json(value: &Value) -> Option<Scaling> {
 fn text_from_json(value: &Value) -> Option<TextOptions> {
     has_only(
         value,
-        &["languages", "stop_words", "stem", "segment", "keep_noise", "ngrams", "min_letters", "max_letters"],
+        &[
+            "languages",
+            "stop_words",
+            "stem",
+            "segment",
+            "keep_noise",
+            "phrases",
+            "ngrams",
+            "min_letters",
+            "max_letters",
+        ],
     )?;
     let languages = match value.get("languages") {
         None => Languages::english(),
@@ -456,6 +469,7 @@ fn text_from_json(value: &Value) -> Option<TextOptions> {
         stop_words,
         segment: flag("segment", false)?,
         keep_noise: flag("keep_noise", true)?,
+        phrases: flag("phrases", false)?,
         stem: value.get("stem")?.as_bool()?,
         // Files written before n-grams were supported have no such field.
         ngrams: match value.get("ngrams") {
@@ -490,6 +504,7 @@ mod tests {
                 languages,
                 stop_words,
                 keep_noise,
+                phrases: keep_noise,
                 stem: true,
                 ngrams: Some(3),
                 min_letters: 3,

@@ -22,6 +22,7 @@ struct Words {
     language: Stop,
     stop_words: Stop,
     keep_noise: bool,
+    phrases: bool,
     stem: bool,
     ngrams: Option<usize>,
     min_count: Option<usize>,
@@ -31,13 +32,14 @@ struct Words {
 
 impl Default for Words {
     fn default() -> Self {
-        let WordOptions { stem, keep_noise, ngrams, min_count, max_share, max_words, .. } =
+        let WordOptions { stem, keep_noise, phrases, ngrams, min_count, max_share, max_words, .. } =
             WordOptions::default();
         let auto = || Stop::Name("auto".into());
         Self {
             language: auto(),
             stop_words: auto(),
             keep_noise,
+            phrases,
             stem,
             ngrams,
             min_count,
@@ -48,7 +50,7 @@ impl Default for Words {
 }
 
 pub(crate) fn words_from(options: &str) -> PyResult<WordOptions> {
-    let Words { language, stop_words, keep_noise, stem, ngrams, min_count, max_share, max_words } =
+    let Words { language, stop_words, keep_noise, phrases, stem, ngrams, min_count, max_share, max_words } =
         serde_json::from_str(options).map_err(errors::value)?;
     let stop_words = match stop_words {
         Stop::Name(name) if name == "auto" => StopWords::Auto,
@@ -76,7 +78,7 @@ pub(crate) fn words_from(options: &str) -> PyResult<WordOptions> {
             )
         }
     };
-    Ok(WordOptions { languages, stop_words, keep_noise, stem, ngrams, min_count, max_share, max_words })
+    Ok(WordOptions { languages, stop_words, keep_noise, phrases, stem, ngrams, min_count, max_share, max_words })
 }
 
 /// How a text becomes words of a vocabulary of which nothing else is known, as the program takes it for a model of counts.

@@ -279,6 +279,15 @@ def test_texts_and_a_page(tmp_path):
     assert grid.plot(counts, ax=axes) is axes and len(axes.images) == 1
 
 
+def test_phrases_are_found_again():
+    others = [f"word{n % 7}x, word{n % 5}x" for n in range(40)]
+    vectorizer = countgrid.TextVectorizer(phrases=True, max_share=1.0)
+    counts = vectorizer.fit_transform([f"a hard drive, {other}" for other in others])
+    assert "hard drive" in vectorizer.vocabulary_ and "drive" not in vectorizer.vocabulary_
+    assert vectorizer.transform(["A hard drive.", "A hard, a drive."])[:, vectorizer.vocabulary_["hard drive"]].toarray().tolist() == [[1], [0]]
+    assert counts.sum() == 40 * 3
+
+
 def test_texts_that_are_none():
     with pytest.raises(ValueError, match="string object received"):
         countgrid.TextVectorizer().fit("a text")

@@ -75,8 +75,11 @@ pub fn bags<S: AsRef<str>>(
     let mut words = counter.finish()?;
     let row =
         |document| forms.entries(document).map(|(form, count)| (form as u32, count)).collect::<Vec<_>>();
-    for document in 0..forms.len() {
-        words.add(document, &row(document));
+    loop {
+        (0..forms.len()).for_each(|document| _ = words.add(document, &row(document)));
+        if !words.again() {
+            break;
+        }
     }
     let selected = words.select();
     let mut bags = CsrBuf::new(selected.vocabulary.len()).map_err(too_many)?;

@@ -4,8 +4,10 @@ use std::{
 };
 
 use crate::{
-    Language, Languages, Selection, StopWords, TextError, TextOptions, Tokenizer, Vocabulary,
+    Language, Languages, Selection, StopWords, TextError, TextOptions, Tokenizer,
+    phrases::{Part, Phrases, Search},
     tokenizer::Forms,
+    vocabulary::Features,
 };
 
 /// What was read of a collection, and what was left out.
@@ -13,11 +15,9 @@ use crate::{
 /// Example: [`Counter`](crate::Counter).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Tokens read, stop words not counted.
+    /// Tokens read, stop words not counted; those of phrases are counted one by one.
     pub tokens: u64,
-    /// Tokens of the vocabulary: the sum of all counts.
-    pub kept_tokens: u64,
-    /// Distinct words read (stems, with stemming).
+    /// Distinct words read (stems, with stemming), and phrases.
     pub words: usize,
     /// Words that are in too few documents.
     pub rare: usize,
@@ -26,6 +26,11 @@ pub struct Summary {
     /// Words beyond the largest vocabulary.
     pub surplus: usize,
 }
+
+/// Documents that are compared by their letters before any is passed over.
+const COMPARED: u64 = 4_096;
+/// Then one in so many is, as long as the documents so far are in one language.
+const ONE_IN: u64 = 16;
 
 /// A form that has not been looked at in a language, and one that is no word of it.
 const UNSEEN: u32 = u32::MAX;
@@ -37,6 +42,9 @@ const NO_WORD: u32 = u32::MAX - 1;
 /// the caller to keep. Once all are read, [`Counter::finish`] decides which languages the collection is in, and
 /// [`WordCounts`] counts the words of the bags, so that [`WordCounts::select`] can select the vocabulary. With stemming several
 /// forms are one word. Memory grows with the distinct forms, and by a few bytes with each document.
+///
+/// Where phrases are looked for ([`TextOptions::phrases`]) the bag of a document is a sequence, and documents are counted more
+/// than once ([`WordCounts::again`]).
 ///
 /// ```
 /// use countgrid_text::{Counter, TextOptions};
@@ -56,9 +64,10 @@ pub struct Counter {
     tokenizer: Tokenizer,
     forms: HashMap<String, u32>,     // their numbers
     detected: Vec<Option<Language>>, // of each document
-    unspaced: bool,                  // whether some text without spaces was cut by dictionaries
-    present: Vec<u32>,               // forms of the last document, one for each token
-    bag: Vec<(u32, u32)>,            // the last document
+    told: Told,
+    unspaced: bool,       // whether some text without spaces was cut by dictionaries
+    present: Vec<u32>,    // forms of the last document, one for each token
+    bag: Vec<(u32, u32)>, // the last document
 }
 
 impl Counter {
@@ -72,13 +81,15 @@ impl Counter {
             tokenizer: Tokenizer::new(options)?,
             forms: HashMap::new(),
             detected: Vec::new(),
+            told: Told::default(),
             unspaced: false,
             present: Vec::new(),
             bag: Vec::new(),
         })
     }
 
-    /// Reads a document: `(form, tokens)`, forms ascending.
+    /// Reads a document: `(form, tokens)`, forms ascending; with phrases `(place, form + 1)`, places ascending, one more than the
+    /// last where the form may continue a phrase.
     ///
     /// # Errors
     /// [`TextError::TooMany`] where a `u32` does not suffice.
@@ -86,7 +97,15 @@ impl Counter {
         let too_many = TextError::TooMany { document: self.detected.len() };
         self.present.clear();
         self.bag.clear();
-        let Forms { forms, detected, unspaced } = self.tokenizer.forms(document);
+        let mut documents = 1;
+        let compare = || {
+            documents = self.told.next_stands_for(self.detected.len());
+            documents > 0
+        };
+        let Forms { forms, joined, detected, unspaced } = self.tokenizer.forms_if(document, compare);
+        if let Some(language) = detected {
+            *self.told.documents.entry(language).or_default() += documents;
+        }
         for form in forms {
             let next = u32::try_from(self.forms.len()).ok().filter(|&next| next < NO_WORD);
             let number = match self.forms.get(&form) {
@@ -95,9 +114,19 @@ impl Counter {
             };
             self.present.push(number);
         }
-        self.present.sort_unstable();
-        for same in self.present.chunk_by(|a, b| a == b) {
-            self.bag.push((same[0], u32::try_from(same.len()).map_err(|_| too_many)?));
+        if self.tokenizer.has_phrases() {
+            let mut next = 0u32;
+            for (&form, joined) in self.present.iter().zip(joined) {
+                let place = if joined { Some(next) } else { next.checked_add(1) };
+                let place = place.filter(|&place| place < u32::MAX).ok_or(too_many)?;
+                self.bag.push((place, form + 1));
+                next = place + 1;
+            }
+        } else {
+            self.present.sort_unstable();
+            for same in self.present.chunk_by(|a, b| a == b) {
+                self.bag.push((same[0], u32::try_from(same.len()).map_err(|_| too_many)?));
+            }
         }
         self.detected.push(detected);
         self.unspaced |= unspaced;
@@ -109,9 +138,9 @@ impl Counter {
     /// # Errors
     /// As [`Tokenizer::new`].
     pub fn finish(self) -> Result<WordCounts, TextError> {
-        let Self { mut options, forms, detected, unspaced, .. } = self;
+        let Self { mut options, forms, detected, told, unspaced, .. } = self;
         if options.languages == Languages::Auto {
-            options.languages = Languages::Known(frequent(&detected));
+            options.languages = Languages::Known(told.frequent(detected.len()));
         }
         if options.stop_words == StopWords::Auto && options.languages == Languages::english() {
             options.stop_words = StopWords::English;
@@ -137,21 +166,50 @@ impl Counter {
             uses: Vec::new(),
             spread: Vec::new(),
             documents: BTreeMap::new(),
+            tokens: 0,
+            adjacent: 0,
+            phrases: Phrases::default(),
+            stems_of_phrases: HashMap::new(),
+            surfaces: HashMap::new(),
+            search: None,
             present: Vec::new(),
         })
     }
 }
 
-/// The language of most of the documents that tell theirs, then the others of at least a hundredth of all documents.
-fn frequent(detected: &[Option<Language>]) -> Vec<Language> {
-    let mut documents: BTreeMap<Language, usize> = BTreeMap::new();
-    detected.iter().flatten().for_each(|&language| *documents.entry(language).or_default() += 1);
-    let mut languages: Vec<_> = documents.into_iter().collect();
-    languages.sort_by_key(|&(language, own)| (core::cmp::Reverse(own), language));
-    let is_frequent = |own: usize| own.saturating_mul(100) >= detected.len();
-    let kept = languages.iter().enumerate().filter(|&(place, &(_, own))| place == 0 || is_frequent(own));
-    let kept: Vec<_> = kept.map(|(_, &(language, _))| language).collect();
-    if kept.is_empty() { vec![Language::ENGLISH] } else { kept }
+/// The languages that the documents so far told, and which of the next are compared by their letters.
+///
+/// A comparison takes longer than all else that reads a title. Where one language holds nearly all documents most comparisons
+/// find nothing new, and documents that are not compared are as those that do not tell. Each decision depends on the documents
+/// before it alone, which are read one after the other.
+#[derive(Debug, Default)]
+struct Told {
+    documents: BTreeMap<Language, u64>, // each that was compared for itself and those passed over
+    by_letters: u64,                    // documents so far that only letters could tell the language of
+}
+
+impl Told {
+    /// How many documents one stands for that only its letters could tell the language of, after `before` documents; none if it
+    /// is passed over.
+    fn next_stands_for(&mut self, before: usize) -> u64 {
+        let number = self.by_letters;
+        self.by_letters += 1;
+        match number < COMPARED || self.frequent(before).len() > 1 {
+            true => 1,
+            false if number.is_multiple_of(ONE_IN) => ONE_IN,
+            false => 0,
+        }
+    }
+
+    /// The language of most of the documents that tell theirs, then the others of at least a hundredth of all documents.
+    fn frequent(&self, documents: usize) -> Vec<Language> {
+        let mut languages: Vec<_> = self.documents.iter().map(|(&language, &own)| (language, own)).collect();
+        languages.sort_by_key(|&(language, own)| (core::cmp::Reverse(own), language));
+        let is_frequent = |own: u64| own.saturating_mul(100) >= documents as u64;
+        let kept = languages.iter().enumerate().filter(|&(place, &(_, own))| place == 0 || is_frequent(own));
+        let kept: Vec<_> = kept.map(|(_, &(language, _))| language).collect();
+        if kept.is_empty() { vec![Language::ENGLISH] } else { kept }
+    }
 }
 
 /// Counts the words of documents that were read, in the languages that they are in.
@@ -170,19 +228,24 @@ pub struct WordCounts {
     uses: Vec<Uses>,                    // of each word
     spread: Vec<usize>,                 // documents that each stem is in
     documents: BTreeMap<Language, usize>,
-    present: Vec<u32>, // stems of the last document
+    tokens: u64,
+    adjacent: u64,    // pairs of words that may be of one phrase
+    phrases: Phrases, // of stems, with numbers among the stems
+    stems_of_phrases: HashMap<u32, Vec<u32>>,
+    surfaces: HashMap<Vec<u32>, u32>, // of the words of a phrase: its number among the words
+    search: Option<Search>,           // while documents are counted for their phrases
+    present: Vec<u32>,                // stems of the last document
 }
 
 /// What forms are in one language.
 #[derive(Clone, Debug)]
 struct InLanguage {
-    word: Vec<u32>,   // of each form: its word, or `UNSEEN`, `NO_WORD`
-    tokens: Vec<u64>, // of each form
+    word: Vec<u32>, // of each form: its word, or `UNSEEN`, `NO_WORD`
 }
 
 impl InLanguage {
     fn new(forms: usize) -> Self {
-        Self { word: vec![UNSEEN; forms], tokens: vec![0; forms] }
+        Self { word: vec![UNSEEN; forms] }
     }
 }
 
@@ -191,6 +254,7 @@ impl InLanguage {
 struct Uses {
     tokens: u64,
     stem: u32,
+    text: String, // if it may be part of a phrase
 }
 
 impl WordCounts {
@@ -199,15 +263,14 @@ impl WordCounts {
     pub fn add(&mut self, document: usize, bag: &[(u32, u32)]) -> u64 {
         let (place, language) = self.language(document, bag);
         self.present.clear();
-        let mut tokens = 0u64;
-        for &(form, count) in bag {
-            let Some(word) = self.word(place, language, form) else { continue };
-            let uses = &mut self.uses[word as usize];
-            uses.tokens += u64::from(count);
-            self.present.push(uses.stem);
-            self.of_languages[place].tokens[form as usize] += u64::from(count);
-            tokens += u64::from(count);
+        let tokens = match self.tokenizer.has_phrases() {
+            true => self.add_sequence(place, language, bag),
+            false => self.add_bag(place, language, bag),
+        };
+        if self.search.is_some() {
+            return tokens;
         }
+        self.tokens += tokens;
         self.present.sort_unstable();
         self.present.dedup();
         for &stem in &self.present {
@@ -215,6 +278,124 @@ impl WordCounts {
         }
         *self.documents.entry(language).or_default() += 1;
         tokens
+    }
+
+    fn add_bag(&mut self, place: usize, language: Language, bag: &[(u32, u32)]) -> u64 {
+        let mut tokens = 0u64;
+        for &(form, count) in bag {
+            let Some(word) = self.word(place, language, form) else { continue };
+            let uses = &mut self.uses[word as usize];
+            uses.tokens += u64::from(count);
+            self.present.push(uses.stem);
+            tokens += u64::from(count);
+        }
+        tokens
+    }
+
+    fn add_sequence(&mut self, place: usize, language: Language, bag: &[(u32, u32)]) -> u64 {
+        let (mut words, mut parts) = (Vec::with_capacity(bag.len()), Vec::with_capacity(bag.len()));
+        for_each_form(bag, |form, joined| {
+            let word = self.word(place, language, form);
+            if let Some(word) = word {
+                words.push(word);
+                parts.push(Part { word: self.uses[word as usize].stem, joined });
+            }
+            word.is_some()
+        });
+        let tokens = words.len() as u64;
+        if let Some(search) = &mut self.search {
+            search.add(&self.phrases, &parts);
+            return tokens;
+        }
+        self.adjacent += parts.iter().filter(|part| part.joined).count() as u64;
+        let phrases = take(&mut self.phrases);
+        phrases.cut(&parts, |range, phrase| {
+            let Some(own) = words.get(range) else { return };
+            let word = match (phrase, own) {
+                (None, &[word, ..]) => Some(word),
+                (Some(stem), _) => self.surface(stem, own),
+                _ => None,
+            };
+            if let Some(uses) = word.and_then(|word| self.uses.get_mut(word as usize)) {
+                uses.tokens += 1;
+                self.present.push(uses.stem);
+            }
+        });
+        self.phrases = phrases;
+        tokens
+    }
+
+    /// The word that a phrase is as it is written here.
+    fn surface(&mut self, stem: u32, words: &[u32]) -> Option<u32> {
+        if let Some(&number) = self.surfaces.get(words) {
+            return Some(number);
+        }
+        let number = u32::try_from(self.uses.len()).ok().filter(|&next| next < NO_WORD)?;
+        let text = words.iter().map(|&word| self.uses[word as usize].text.as_str());
+        let text = text.collect::<Vec<_>>().join(" ");
+        self.uses.push(Uses { tokens: 0, stem, text: text.clone() });
+        // Two words of one text have stems of two languages, so that they are no surfaces of one phrase.
+        self.words.insert((text, stem), number);
+        self.surfaces.insert(words.to_vec(), number);
+        Some(number)
+    }
+
+    /// Once all documents were added: whether all of them are to be added again, in the same order, since phrases are looked for
+    /// by several passes. Never without [`TextOptions::phrases`].
+    ///
+    /// ```
+    /// use countgrid_text::{Counter, TextOptions};
+    /// let options = TextOptions { phrases: true, max_share: 1.0, ..TextOptions::default() };
+    /// let mut counter = Counter::new(&options)?;
+    /// let texts = (0..40).map(|n| format!("Word{n} wants a hard drive, a drive as hard as {n}word."));
+    /// let bags = texts.map(|text| Ok(counter.read(&text)?.to_vec())).collect::<Result<Vec<_>, _>>()?;
+    /// let mut words = counter.finish()?;
+    /// loop {
+    ///     bags.iter().enumerate().for_each(|(document, bag)| _ = words.add(document, bag));
+    ///     if !words.again() {
+    ///         break;
+    ///     }
+    /// }
+    /// let selected = words.select();
+    /// assert_eq!(selected.vocabulary, ["drive", "hard", "hard drive", "wants"]);
+    /// assert!(selected.bag(0, &bags[0]).eq([(3, 1), (2, 1), (0, 1), (1, 1)]));
+    /// # Ok::<(), countgrid_text::TextError>(())
+    /// ```
+    pub fn again(&mut self) -> bool {
+        if !self.tokenizer.has_phrases() {
+            return false;
+        }
+        let Some(mut search) = self.search.take() else {
+            if !self.stems_of_phrases.is_empty() || self.adjacent == 0 {
+                return false;
+            }
+            let (least, _) = self.options.limits(self.documents.values().sum());
+            self.search = Some(Search::new(&self.spread, least, take(&mut self.adjacent)));
+            return true;
+        };
+        let (found, again) = search.next(self.stems_of_phrases.len());
+        for pair in found {
+            let Ok(number) = u32::try_from(self.spread.len()) else { break };
+            let stems: Vec<u32> = pair
+                .iter()
+                .flat_map(|stem| self.stems_of_phrases.get(stem).cloned().unwrap_or_else(|| vec![*stem]))
+                .collect();
+            self.spread.push(0);
+            self.phrases.insert(stems.iter().copied(), number);
+            self.stems_of_phrases.insert(number, stems);
+        }
+        if again {
+            self.search = Some(search);
+            return true;
+        }
+        // Phrases are counted in place of their words, if there are any.
+        if !self.phrases.is_empty() {
+            self.uses.iter_mut().for_each(|uses| uses.tokens = 0);
+            self.spread.fill(0);
+            self.documents.clear();
+            self.tokens = 0;
+        }
+        !self.phrases.is_empty()
     }
 
     /// The language of a document, and its place among those of the collection.
@@ -245,9 +426,10 @@ impl WordCounts {
             self.spread.push(0);
         }
         let next = u32::try_from(self.uses.len()).ok().filter(|&next| next < NO_WORD)?;
+        let text = if self.tokenizer.has_phrases() { word.clone().into_owned() } else { String::new() };
         let number = *self.words.entry((word.into_owned(), stem)).or_insert(next);
         if number == next {
-            self.uses.push(Uses { tokens: 0, stem });
+            self.uses.push(Uses { tokens: 0, stem, text });
         }
         Some(number)
     }
@@ -281,20 +463,16 @@ impl WordCounts {
         let vocabulary: Vec<String> = kept.iter().map(|&place| take(&mut shown[order[place]].1)).collect();
 
         // By the same rule as new documents are counted.
-        let known = Vocabulary::new(&vocabulary, &self.tokenizer);
-        let mut kept_tokens = 0;
-        let mut feature_of = Vec::with_capacity(self.languages.len());
-        for (&language, InLanguage { word, tokens }) in self.languages.iter().zip(&self.of_languages) {
-            let features = self.texts.iter().zip(word).zip(tokens).map(|((form, &word), &tokens)| {
-                let feature = if word < NO_WORD { known.feature_of_form(language, form) } else { None };
-                kept_tokens += feature.map_or(0, |_| tokens);
-                feature
+        let mut of_languages = Vec::with_capacity(self.languages.len());
+        for (&language, InLanguage { word }) in self.languages.iter().zip(&self.of_languages) {
+            let features = Features::new(&vocabulary, language, &self.tokenizer);
+            let part_of = self.texts.iter().zip(word).map(|(form, &known)| {
+                let word = self.tokenizer.word(language, form).filter(|_| known < NO_WORD)?;
+                Some(features.part(&self.tokenizer.stem(language, &word)))
             });
-            feature_of.push(features.collect::<Vec<_>>());
+            of_languages.push((part_of.collect::<Vec<_>>(), features));
         }
-        drop(known);
-        let tokens = self.uses.iter().map(|uses| uses.tokens).sum();
-        let summary = Summary { tokens, kept_tokens, words: order.len(), rare, common, surplus };
+        let summary = Summary { tokens: self.tokens, words: order.len(), rare, common, surplus };
         let mut languages: Vec<_> = self.documents.into_iter().collect();
         languages.sort_by_key(|&(language, own)| (core::cmp::Reverse(own), language));
         Selected {
@@ -306,7 +484,7 @@ impl WordCounts {
             known: self.languages,
             detected: self.detected,
             texts: self.texts,
-            feature_of,
+            of_languages,
         }
     }
 }
@@ -321,7 +499,10 @@ fn choose(
     bag: &[(u32, u32)],
 ) -> (usize, Language) {
     let detected = detected.get(document).copied().flatten();
-    let forms = bag.iter().filter_map(|&(form, count)| Some((texts.get(form as usize)?.as_str(), count)));
+    let forms = bag.iter().filter_map(|&entry| {
+        let (form, count) = if tokenizer.has_phrases() { (entry.1.checked_sub(1)?, 1) } else { entry };
+        Some((texts.get(form as usize)?.as_str(), count))
+    });
     let language = tokenizer.choose(detected, forms);
     (languages.iter().position(|&other| other == language).unwrap_or_default(), language)
 }
@@ -343,19 +524,43 @@ pub struct Selected {
     known: Vec<Language>,
     detected: Vec<Option<Language>>,
     texts: Vec<String>,
-    feature_of: Vec<Vec<Option<u32>>>, // in each language, of each form
+    of_languages: Vec<(Vec<Option<u32>>, Features)>, // in each, of each form: the part that its word is
 }
 
 impl Selected {
     /// The bag of a document over the vocabulary, by its number and its bag of forms: `(feature, tokens)`, in the order of the
-    /// forms, several of which may be one word.
+    /// forms, several of which may be one word; with phrases in that of the text, a token each.
     pub fn bag<'a>(
         &'a self,
         document: usize,
         bag: &'a [(u32, u32)],
     ) -> impl Iterator<Item = (u32, u32)> + 'a {
         let (place, _) = choose(&self.tokenizer, &self.known, &self.detected, &self.texts, document, bag);
-        let feature_of = self.feature_of.get(place).map_or(&[][..], Vec::as_slice);
-        bag.iter().filter_map(|&(form, count)| Some(((*feature_of.get(form as usize)?)?, count)))
+        let mut found = Vec::with_capacity(bag.len());
+        if let Some((part_of, features)) = self.of_languages.get(place) {
+            let part = |form: u32| part_of.get(form as usize).copied().flatten();
+            if self.tokenizer.has_phrases() {
+                let mut parts = Vec::with_capacity(bag.len());
+                for_each_form(bag, |form, joined| {
+                    parts.extend(part(form).map(|word| Part { word, joined }));
+                    part(form).is_some()
+                });
+                found.extend(features.of_parts(&parts).into_iter().flatten().map(|feature| (feature, 1)));
+            } else {
+                let feature = |&(form, count)| Some((features.of_part(part(form)?)?, count));
+                found.extend(bag.iter().filter_map(feature));
+            }
+        }
+        found.into_iter()
+    }
+}
+
+/// Visits the forms of a sequence, each with whether it may continue a phrase: it follows one that is a word, by what the visitor
+/// says, in the place after it.
+fn for_each_form(bag: &[(u32, u32)], mut visit: impl FnMut(u32, bool) -> bool) {
+    let mut after = None; // the place after the last word
+    for &(place, form) in bag {
+        let is_word = form.checked_sub(1).is_some_and(|form| visit(form, after == Some(place)));
+        after = place.checked_add(1).filter(|_| is_word);
     }
 }

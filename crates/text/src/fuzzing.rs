@@ -12,6 +12,7 @@ pub fn tokens(data: &[u8]) {
     let options = TextOptions {
         stop_words: if flags & 1 == 0 { StopWords::Auto } else { StopWords::None },
         keep_noise: flags & 8 != 0,
+        phrases: flags & 16 != 0,
         stem: flags & 2 != 0,
         min_count: Some(1),
         max_share: 1.0,

@@ -165,11 +165,16 @@ impl Language {
     /// Example: [`Language`].
     #[must_use]
     pub fn detect(text: &str) -> Option<Self> {
+        Self::detect_if(text, || true)
+    }
+
+    /// As [`Language::detect`], but frequencies of letters are compared only if asked for, which takes far longer than the rest.
+    pub(crate) fn detect_if(text: &str, compare: impl FnOnce() -> bool) -> Option<Self> {
         let (sample, _) = split_within(text, SAMPLE);
         let told_by_script = is_told_by_script(whatlang::detect_script(sample)?);
         let enough = || sample.chars().filter(|c| c.is_alphabetic()).take(LETTERS).count() == LETTERS;
-        if !(told_by_script || enough()) {
-            return None; // before the comparison, which takes far longer
+        if !(told_by_script || (enough() && compare())) {
+            return None;
         }
         let info = whatlang::detect(sample)?;
         let found = info.lang();
@@ -180,23 +185,14 @@ impl Language {
     /// The language that words in normal form have enough stop words of, and clearly more than of any other. It takes less
     /// time than a comparison of letters, and can tell languages too that have stop words alone.
     pub(crate) fn of_stop_words(words: &[String]) -> Option<Self> {
-        static LISTS: OnceLock<HashMap<String, Vec<Language>>> = OnceLock::new();
-        let lists = LISTS.get_or_init(|| {
-            let mut lists: HashMap<String, Vec<Language>> = HashMap::new();
-            for language in Self::all() {
-                for word in language.stop_words() {
-                    let languages = lists.entry(normal_form(word)).or_default();
-                    if languages.last() != Some(&language) {
-                        languages.push(language);
-                    }
-                }
-            }
-            lists
-        });
         let words = &words[..words.len().min(WORDS)];
         let mut found = [0; Self::COUNT];
-        for language in words.iter().filter_map(|word| lists.get(word)).flatten() {
-            found[language.index()] += 1;
+        for word in words {
+            let mut languages = languages_of_stop_word(word);
+            while languages != 0 {
+                found[languages.trailing_zeros() as usize] += 1;
+                languages &= languages - 1;
+            }
         }
         let best = Self::all().max_by_key(|language| found[language.index()])?;
         let own = found[best.index()];
@@ -222,6 +218,11 @@ impl Language {
         own.split(' ').filter(|word| !word.is_empty()).chain(others.iter().copied())
     }
 
+    /// Whether a word in normal form is one of its stop words.
+    pub(crate) fn has_stop_word(self, word: &str) -> bool {
+        languages_of_stop_word(word) >> self.0 & 1 == 1
+    }
+
     /// What finds the stems of its words.
     pub(crate) fn stemmer(self) -> Option<Stemmer> {
         self.row().3.map(Stemmer::create)
@@ -244,6 +245,22 @@ impl Language {
             _ => &[],
         }
     }
+}
+
+/// The languages that have a word in normal form among their stop words, a bit for each by its place.
+fn languages_of_stop_word(word: &str) -> u128 {
+    const { assert!(Language::COUNT <= 128) };
+    static LISTS: OnceLock<HashMap<String, u128>> = OnceLock::new();
+    let lists = LISTS.get_or_init(|| {
+        let mut lists: HashMap<String, u128> = HashMap::new();
+        for language in Language::all() {
+            for word in language.stop_words() {
+                *lists.entry(normal_form(word)).or_default() |= 1 << language.0;
+            }
+        }
+        lists
+    });
+    lists.get(word).copied().unwrap_or_default()
 }
 
 /// Whether no other language that is known is written like this, in which case a few letters are enough.

@@ -46,7 +46,10 @@ const DOMAINS: [&str; 40] = [
     "kr", "nl", "nz", "pt", "ru", "se", "uk", "us", "za",
 ];
 
-/// A text without mail headers, quoted lines, a signature and addresses; what was left out leaves a space.
+/// What is left in place of what is left out: space, but none that words of a phrase may have between them.
+const GAP: char = '\u{c}';
+
+/// A text without mail headers, quoted lines, a signature and addresses; what was left out leaves a form feed.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     let body = head(text).map_or(Cow::Borrowed(text), Cow::Owned);
     let body = unquoted(&body).map_or(body, Cow::Owned);
@@ -100,6 +103,9 @@ fn unquoted(text: &str) -> Option<String> {
         if !is_quoted(&line) && !names_author {
             own.push_str(line);
             own.push('\n');
+        } else if own.ends_with('\n') {
+            own.pop();
+            own.extend([GAP, '\n']);
         }
     }
     own.contains(char::is_alphabetic).then_some(own)
@@ -145,7 +151,7 @@ fn without_addresses(text: &str) -> Option<String> {
         let (start, end) = (range.0.max(from), range.1);
         // Both ends are beside ASCII bytes, so between characters.
         kept.push_str(text.get(from..start).unwrap_or_default());
-        kept.push(' ');
+        kept.push(GAP);
         (from, at) = (end, end);
     }
     (from > 0).then(|| kept + text.get(from..).unwrap_or_default())

@@ -11,6 +11,10 @@ pub enum Languages {
     /// ([`Language::detect`]). The languages of the collection are that of most documents, and others that at least a hundredth of
     /// all documents are in; documents in another, and those too short to tell, are taken for the language of the collection of
     /// which they have most stop words, else for that of most documents. English if no document tells.
+    ///
+    /// Of the documents of a collection that only letters could tell the language of, the first 4,096 are compared; then, as
+    /// long as the documents so far are in one language by the rule above, one in 16, which counts for so many, and the others
+    /// are as if too short to tell.
     #[default]
     Auto,
     /// These: if it is one, all documents are in it, and nothing is detected. Of several the first is that of documents that
@@ -76,6 +80,11 @@ pub struct TextOptions {
     /// Whether what is no prose counts like words: headers at the head of a mail, quoted lines of a reply, addresses of pages and
     /// of mail, hosts, hashes and encoded data. Default: no; of the headers what the subject says is read.
     pub keep_noise: bool,
+    /// Whether phrases that are found in the collection, such as "hard drive", are words: pairs and triples of words with nothing but
+    /// a space or a hyphen between them, no stop word among them, that are adjacent far more often than independent words would be
+    /// and are so in as many documents as a word must be, three at least. A phrase of the vocabulary is written with spaces, and where
+    /// it is found its words are not counted besides. Words that dictionaries cut from text without spaces are in no phrases. Default: no.
+    pub phrases: bool,
     /// Take a text for a sequence of letters, and for its words all runs of so many, which overlap; white space is left
     /// out, and stop words, stems and the limits of letters do not apply. Default: `None`, text is text.
     pub ngrams: Option<usize>,
@@ -105,6 +114,7 @@ impl Default for TextOptions {
             stem: false,
             segment: cfg!(feature = "segmenter"),
             keep_noise: false,
+            phrases: false,
             ngrams: None,
             min_letters: 2,
             max_letters: 40,

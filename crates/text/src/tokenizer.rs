@@ -34,20 +34,15 @@ const CUT: usize = 16;
 pub struct Tokenizer {
     languages: Languages,
     stop_words: StopWords,
-    list: HashSet<String>,       // the caller's stop words
-    rules: Vec<OnceLock<Rules>>, // of each language, once it is met
+    list: HashSet<String>,                    // the caller's stop words
+    stemmers: Vec<OnceLock<Option<Stemmer>>>, // of each language, once it is met
     stem: bool,
     segment: bool,
     keep_noise: bool,
+    phrases: bool,
     min_letters: usize,
     max_letters: usize,
     ngrams: Option<usize>, // at least 1
-}
-
-/// What is particular to a language.
-struct Rules {
-    stop_words: HashSet<String>,
-    stemmer: Option<Stemmer>,
 }
 
 impl Tokenizer {
@@ -66,10 +61,11 @@ impl Tokenizer {
             languages: options.languages.clone(),
             stop_words: options.stop_words.clone(),
             list,
-            rules: (0..Language::COUNT).map(|_| OnceLock::new()).collect(),
+            stemmers: (0..Language::COUNT).map(|_| OnceLock::new()).collect(),
             stem: options.stem,
             segment: options.segment,
             keep_noise: options.keep_noise,
+            phrases: options.phrases,
             min_letters: options.min_letters,
             max_letters: options.max_letters,
             ngrams: options.ngrams,
@@ -110,7 +106,7 @@ impl Tokenizer {
         if !self.stem || self.ngrams.is_some() || foreign {
             return Cow::Borrowed(token);
         }
-        match &self.rules(language).stemmer {
+        match self.stemmers[language.index()].get_or_init(|| language.stemmer()) {
             Some(stemmer) => stemmer.stem(token),
             None => Cow::Borrowed(token),
         }
@@ -121,38 +117,51 @@ impl Tokenizer {
         self.stem && self.ngrams.is_none()
     }
 
+    /// Whether adjacent words may be one word.
+    pub(crate) fn has_phrases(&self) -> bool {
+        self.phrases && self.ngrams.is_none()
+    }
+
     /// A text up to where its language matters.
     pub(crate) fn forms(&self, text: &str) -> Forms {
+        self.forms_if(text, || true)
+    }
+
+    /// As [`Tokenizer::forms`]; where only letters could tell the language, they do if asked for.
+    pub(crate) fn forms_if(&self, text: &str, compare: impl FnOnce() -> bool) -> Forms {
         if let Some(letters) = self.ngrams {
-            return Forms { forms: runs(text, letters).collect(), detected: None, unspaced: false };
+            let forms: Vec<String> = runs(text, letters).collect();
+            return Forms { joined: vec![false; forms.len()], forms, detected: None, unspaced: false };
         }
         let text = if self.keep_noise { Cow::Borrowed(text) } else { clean(text) };
         let most = self.max_letters.saturating_add(CUT);
-        let found = words(&text, self.segment).into_iter();
-        let found = found.filter(|word| self.keep_noise || !is_noise(word)).map(normal_form);
-        let forms: Vec<String> =
-            found.filter(|form| form.contains(char::is_alphabetic) && form.chars().count() <= most).collect();
+        let (mut forms, mut joined) = (Vec::new(), Vec::new());
+        let mut end = None; // of the word before, if it counts
+        for word in words(&text, self.segment) {
+            let start = word.as_ptr().addr() - text.as_ptr().addr();
+            let before = end.take().and_then(|end| text.get(end..start));
+            if !self.keep_noise && is_noise(word) {
+                continue;
+            }
+            let form = normal_form(word);
+            if form.contains(char::is_alphabetic) && form.chars().count() <= most {
+                forms.push(form);
+                joined.push(before.is_some_and(is_joint));
+                end = Some(start + word.len());
+            }
+        }
         let unspaced = text.contains(is_unspaced);
         let detected = match &self.languages {
             Languages::Known(one) if one.len() == 1 => None,
             _ => {
                 // Text without spaces is told by its script; its words depend on whether dictionaries cut it.
                 let by_words = if unspaced { None } else { Language::of_stop_words(&forms) };
-                let by_letters =
-                    || Language::detect(&text).filter(|&language| self.is_plausible(language, &forms));
-                by_words.or_else(by_letters)
+                by_words.or_else(|| {
+                    Language::detect_if(&text, compare).filter(|&language| is_plausible(language, &forms))
+                })
             }
         };
-        Forms { forms, detected, unspaced: self.segment && unspaced }
-    }
-
-    /// Whether a text does not have more stop words of English: lists of names look like any language.
-    fn is_plausible(&self, language: Language, forms: &[String]) -> bool {
-        let stop_words = |language| {
-            let words = &self.rules(language).stop_words;
-            forms.iter().filter(|form| words.contains(*form)).count()
-        };
-        language == Language::ENGLISH || stop_words(language) >= stop_words(Language::ENGLISH)
+        Forms { forms, joined, detected, unspaced: self.segment && unspaced }
     }
 
     /// The language of a text with these forms, each so often, in which it was detected or none.
@@ -170,8 +179,7 @@ impl Tokenizer {
         }
         let mut best = (0, known.first().copied().unwrap_or(Language::ENGLISH));
         for &language in known.iter().filter(|_| known.len() > 1) {
-            let stop_words = &self.rules(language).stop_words;
-            let own = forms.clone().filter(|(form, _)| stop_words.contains(*form));
+            let own = forms.clone().filter(|(form, _)| language.has_stop_word(form));
             let tokens = own.fold(0u64, |sum, (_, count)| sum.saturating_add(count.into()));
             if tokens > best.0 {
                 best = (tokens, language);
@@ -207,27 +215,27 @@ impl Tokenizer {
     fn is_stop_word(&self, language: Language, token: &str) -> bool {
         match self.stop_words {
             StopWords::Auto => {
-                self.rules(language).stop_words.contains(token)
-                    || (language.code() == "ja" && token.chars().all(is_hiragana))
+                language.has_stop_word(token) || (language.code() == "ja" && token.chars().all(is_hiragana))
             }
-            StopWords::English => self.rules(Language::ENGLISH).stop_words.contains(token),
+            StopWords::English => Language::ENGLISH.has_stop_word(token),
             StopWords::None => false,
             StopWords::List(_) => self.list.contains(token),
         }
     }
+}
 
-    fn rules(&self, language: Language) -> &Rules {
-        self.rules[language.index()].get_or_init(|| Rules {
-            stop_words: language.stop_words().map(normal_form).collect(),
-            stemmer: language.stemmer(),
-        })
-    }
+/// Whether a text does not have more stop words of English: lists of names look like any language.
+fn is_plausible(language: Language, forms: &[String]) -> bool {
+    let stop_words = |language: Language| forms.iter().filter(|form| language.has_stop_word(form)).count();
+    language == Language::ENGLISH || stop_words(language) >= stop_words(Language::ENGLISH)
 }
 
 /// A text up to where its language matters.
 pub(crate) struct Forms {
     /// Its words in normal form, stop words and all.
     pub(crate) forms: Vec<String>,
+    /// Whether each follows the one before it in the same phrase, if they are one.
+    pub(crate) joined: Vec<bool>,
     /// The language that was detected.
     pub(crate) detected: Option<Language>,
     /// Whether it has text without spaces that was cut by dictionaries.
@@ -243,6 +251,13 @@ impl fmt::Debug for Tokenizer {
             .field("max_letters", &self.max_letters)
             .finish()
     }
+}
+
+/// Whether two words with this between them may be a phrase: a hyphen, or space with one end of a line at most.
+fn is_joint(between: &str) -> bool {
+    let is_space = |c: char| matches!(c, ' ' | '\t' | '\r' | '\n' | '\u{a0}');
+    let is_hyphen = matches!(between, "-" | "\u{2010}" | "\u{2011}");
+    is_hyphen || (!between.is_empty() && between.chars().all(is_space) && between.matches('\n').count() < 2)
 }
 
 /// All runs of so many letters (at least 1), in lower case.

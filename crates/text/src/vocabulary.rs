@@ -3,7 +3,11 @@ use std::{
     sync::OnceLock,
 };
 
-use crate::{Language, Tokenizer, tokenizer::Forms};
+use crate::{
+    Language, Tokenizer,
+    phrases::{OTHER, Part, Phrases},
+    tokenizer::Forms,
+};
 
 /// Words that are numbered already, to count new documents against.
 ///
@@ -20,7 +24,65 @@ pub struct Vocabulary<'a> {
     tokenizer: &'a Tokenizer,
     words: Vec<String>,
     /// Of each language the features by stems, once it is met; without stemming one for all.
-    features: Vec<OnceLock<HashMap<String, u32>>>,
+    features: Vec<OnceLock<Features>>,
+}
+
+/// The features of words and phrases, by their stems in one language.
+#[derive(Debug, Default)]
+pub(crate) struct Features {
+    parts: HashMap<String, u32>, // of stems: their numbers
+    of_part: Vec<Option<u32>>,   // the feature of each as a word by itself
+    pub(crate) phrases: Phrases, // of such numbers, with their features
+}
+
+impl Features {
+    pub(crate) fn new(words: &[String], language: Language, tokenizer: &Tokenizer) -> Self {
+        let mut features = Self::default();
+        for (feature, word) in (0..u32::MAX).zip(words) {
+            let parts: Vec<&str> = match tokenizer.has_phrases() {
+                true => word.split(' ').collect(),
+                false => vec![word],
+            };
+            let numbers: Vec<u32> =
+                parts.iter().map(|part| features.new_part(&tokenizer.stem(language, part))).collect();
+            match numbers[..] {
+                [part] => {
+                    features.of_part[part as usize].get_or_insert(feature);
+                }
+                _ => features.phrases.insert(numbers, feature),
+            }
+        }
+        features
+    }
+
+    fn new_part(&mut self, stem: &str) -> u32 {
+        if let Some(&part) = self.parts.get(stem) {
+            return part;
+        }
+        let part = self.of_part.len() as u32; // fewer than 2³² words have few words of phrases each
+        self.of_part.push(None);
+        self.parts.insert(stem.to_owned(), part);
+        part
+    }
+
+    /// The number of a stem, or `OTHER`.
+    pub(crate) fn part(&self, stem: &str) -> u32 {
+        self.parts.get(stem).copied().unwrap_or(OTHER)
+    }
+
+    /// The feature of a stem by its number, as a word by itself.
+    pub(crate) fn of_part(&self, part: u32) -> Option<u32> {
+        self.of_part.get(part as usize).copied().flatten()
+    }
+
+    /// The feature of every phrase, and of every word that is in none.
+    pub(crate) fn of_parts(&self, parts: &[Part]) -> Vec<Option<u32>> {
+        let mut found = Vec::with_capacity(parts.len());
+        self.phrases.cut(parts, |range, phrase| {
+            found.push(phrase.or_else(|| self.of_part(parts.get(range.start)?.word)));
+        });
+        found
+    }
 }
 
 impl<'a> Vocabulary<'a> {
@@ -33,7 +95,7 @@ impl<'a> Vocabulary<'a> {
         Self { tokenizer, words, features: (0..tables).map(|_| OnceLock::new()).collect() }
     }
 
-    /// The feature of every token of `text`, in their order; `None` for an unknown word.
+    /// The feature of every token of `text`, in their order, a phrase of the vocabulary being one; `None` for an unknown word.
     ///
     /// ```
     /// use countgrid_text::{TextOptions, Tokenizer, Vocabulary};
@@ -44,29 +106,22 @@ impl<'a> Vocabulary<'a> {
     /// # Ok::<(), countgrid_text::TextError>(())
     /// ```
     pub fn features(&self, text: &str) -> impl Iterator<Item = Option<u32>> {
-        let Forms { forms, detected, .. } = self.tokenizer.forms(text);
+        let Forms { forms, joined, detected, .. } = self.tokenizer.forms(text);
         let language = self.tokenizer.choose(detected, forms.iter().map(|form| (form.as_str(), 1)));
-        forms.into_iter().filter_map(move |form| {
-            let word = self.tokenizer.word(language, &form)?;
-            Some(self.feature_of_word(language, &word))
-        })
-    }
-
-    /// The feature of a form in a language, if it is a word, and of the vocabulary.
-    pub(crate) fn feature_of_form(&self, language: Language, form: &str) -> Option<u32> {
-        self.feature_of_word(language, &self.tokenizer.word(language, form)?)
-    }
-
-    fn feature_of_word(&self, language: Language, word: &str) -> Option<u32> {
-        let table = self.features.get(language.index()).or_else(|| self.features.first())?;
-        let features = table.get_or_init(|| {
-            let mut features = HashMap::with_capacity(self.words.len());
-            for (feature, word) in (0..u32::MAX).zip(&self.words) {
-                features.entry(self.tokenizer.stem(language, word).into_owned()).or_insert(feature);
+        let table = self.features.get(language.index()).or_else(|| self.features.first());
+        let features =
+            table.map(|table| table.get_or_init(|| Features::new(&self.words, language, self.tokenizer)));
+        let mut parts = Vec::with_capacity(forms.len());
+        let mut before = false; // whether the form before is a word
+        for (form, joined) in forms.iter().zip(joined) {
+            let word = self.tokenizer.word(language, form);
+            let joined = joined && before;
+            before = word.is_some();
+            if let (Some(word), Some(features)) = (word, features) {
+                parts.push(Part { word: features.part(&self.tokenizer.stem(language, &word)), joined });
             }
-            features
-        });
-        features.get(self.tokenizer.stem(language, word).as_ref()).copied()
+        }
+        features.map(|features| features.of_parts(&parts)).unwrap_or_default().into_iter()
     }
 
     /// The bag of `text`: `(feature, count)`, features ascending. Unknown words are left out; a count ends

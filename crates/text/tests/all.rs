@@ -5,5 +5,6 @@ mod fuzzing;
 mod languages;
 mod news;
 mod noise;
+mod phrases;
 mod relevance;
 mod tokenizer;

@@ -28,6 +28,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         Whether all words of one stem are one word, by each text's language.
     keep_noise : bool
         Whether mail headers, quoted lines, addresses, hosts, hashes and encoded data count like words.
+    phrases : bool
+        Whether phrases of two or three words that are found in the texts, such as "hard drive", count as words.
     ngrams : int or None
         Texts are sequences, and words are runs of so many letters.
     min_count : int or None
@@ -61,6 +63,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         stop_words: Any = "auto",
         stem: bool = False,
         keep_noise: bool = False,
+        phrases: bool = False,
         ngrams: int | None = None,
         min_count: int | None = None,
         max_share: float | None = None,
@@ -70,6 +73,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         self.stop_words = stop_words
         self.stem = stem
         self.keep_noise = keep_noise
+        self.phrases = phrases
         self.ngrams = ngrams
         self.min_count = min_count
         self.max_share = max_share
@@ -108,7 +112,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         if not isinstance(stop_words, str):
             stop_words = list(stop_words)
         language = language if isinstance(language, str) else list(language)
-        options = {name: getattr(self, name) for name in ("keep_noise", "stem", "ngrams", "min_count", "max_share", "max_words")}
+        options = {name: getattr(self, name) for name in ("keep_noise", "phrases", "stem", "ngrams", "min_count", "max_share", "max_words")}
         return json.dumps({"language": language, "stop_words": stop_words, **options}, default=plain)
 
     def __sklearn_tags__(self) -> Any:
