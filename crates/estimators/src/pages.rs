@@ -1,15 +1,17 @@
 //! Fitted grids as pages to look at. Feature `pages`.
 
 use countgrid_corpus::{ColumnValues, Corpus, DocumentInfo};
-use countgrid_grid::WindowPosterior;
+use countgrid_grid::{Posterior, WindowPosterior};
 use countgrid_io::ModelFile;
 use countgrid_map::{
-    Document, DocumentPosterior, Field, FieldKind, GridFacts, GridMap, Page, PageColumn, PageError,
+    Document, DocumentPosterior, Field, FieldKind, GridFacts, GridMap, Page, PageColumn, PageError, Planes,
 };
 use countgrid_math::Real;
 use serde_json::Value;
 
-use crate::{EstimatorError, FittedComponential, FittedGrid, GridLayout, ModelInfo, Stored, format_sides};
+use crate::{
+    AXES, EstimatorError, FittedComponential, FittedGrid, GridLayout, ModelInfo, Stored, format_sides,
+};
 
 /// The fact of a page that has the checksum of its model.
 const MODEL: &str = "Model";
@@ -117,11 +119,7 @@ impl<T: Stored> FittedGrid<T> {
     /// [`EstimatorError::Page`] for a grid that cannot be shown on a page; those of [`FittedGrid::for_each_posterior`].
     pub fn pages(&self, corpus: &Corpus<T>) -> Result<Vec<GridPage>, EstimatorError> {
         let mut pages = PageBuilder::new(self.layout(), corpus)?;
-        self.for_each_posterior(&corpus.bags, |bag, tokens, posterior| {
-            let mut best = [(0, T::zero()); WINDOWS];
-            let found = if tokens > 0.0 { posterior.best(&mut best) } else { 0 };
-            pages.add(bag, &best[..found], posterior);
-        })?;
+        self.add_documents(&mut pages, corpus, |_| ())?;
         pages.finish(&self.info, self.grid().tables().0, &self.to_file())
     }
 }
@@ -173,13 +171,27 @@ impl<T: Stored> FittedGrid<T> {
     ) -> Result<AddedDocuments, EstimatorError> {
         let mut pages = PageBuilder::new(self.layout(), corpus)?;
         let mut known = 0.0;
-        self.for_each_posterior(&corpus.bags, |bag, tokens, posterior| {
-            known += tokens;
+        self.add_documents(&mut pages, corpus, |tokens| known += tokens)?;
+        pages.add_to(page, name, known, &self.to_file())
+    }
+
+    /// Adds the documents with their best windows; `seen` is told the tokens of each.
+    fn add_documents(
+        &self,
+        pages: &mut PageBuilder<'_, T>,
+        corpus: &Corpus<T>,
+        mut seen: impl FnMut(f64),
+    ) -> Result<(), EstimatorError> {
+        let planes = *pages.map.planes();
+        let best = |_, tokens: f64, posterior: &Posterior<'_, T, AXES>| {
             let mut best = [(0, T::zero()); WINDOWS];
             let found = if tokens > 0.0 { posterior.best(&mut best) } else { 0 };
-            pages.add(bag, &best[..found], posterior);
-        })?;
-        pages.add_to(page, name, known, &self.to_file())
+            (tokens, best, found, layer_mass(&planes, posterior))
+        };
+        self.map_posteriors(&corpus.bags, best, |bag, (tokens, best, found, mass)| {
+            seen(tokens);
+            pages.add(bag, &best[..found], &mass);
+        })
     }
 }
 
@@ -233,10 +245,23 @@ impl<T: Stored> FittedComponential<T> {
                 order.sort_unstable_by(more);
             }
             let best: Vec<_> = order.iter().map(|&cell| (cell, found.shares[cell])).collect();
-            pages.add(bag, &best, found.shares);
+            let mass = layer_mass(pages.map.planes(), found.shares);
+            pages.add(bag, &best, &mass);
         })?;
         Ok(pages)
     }
+}
+
+/// How probable each layer is; empty if there is but one.
+fn layer_mass<T: Real>(planes: &Planes, posterior: &(impl WindowPosterior<T> + ?Sized)) -> Vec<f64> {
+    if planes.layers <= 1 {
+        return Vec::new();
+    }
+    let mut mass = vec![0.0; planes.layers];
+    posterior.for_each(|cell, q| {
+        mass.get_mut(planes.layer_of(cell)).into_iter().for_each(|sum| *sum += Real::to_f64(q));
+    });
+    mass
 }
 
 /// Documents of the pages of a grid.
@@ -246,29 +271,20 @@ struct PageBuilder<'a, T> {
     extents: &'a [usize],
     window: &'a [usize],
     map: GridMap,
-    mass: Vec<f64>, // of each layer
 }
 
 impl<'a, T: Stored> PageBuilder<'a, T> {
     fn new(layout: &'a GridLayout, corpus: &'a Corpus<T>) -> Result<Self, EstimatorError> {
         let (extents, window) = (layout.extents(), layout.window());
         let map = GridMap::new(extents, window)?;
-        let mass = vec![0.0; map.planes().layers];
-        Ok(Self { corpus, documents: PageDocuments::new(corpus), extents, window, map, mass })
+        Ok(Self { corpus, documents: PageDocuments::new(corpus), extents, window, map })
     }
 
-    /// Adds a bag with its best windows, if it is a document.
-    fn add(&mut self, bag: usize, best: &[(usize, T)], posterior: &(impl WindowPosterior<T> + ?Sized)) {
+    /// Adds a bag with its best windows and the [`layer_mass`] of its posterior, if it is a document.
+    fn add(&mut self, bag: usize, best: &[(usize, T)], layers: &[f64]) {
         let Some(document) = self.documents.get(bag) else { return };
-        self.mass.fill(0.0);
-        if self.mass.len() > 1 {
-            let (map, mass) = (&self.map, &mut self.mass);
-            posterior.for_each(|cell, q| {
-                mass.get_mut(map.layer_of(cell)).into_iter().for_each(|sum| *sum += Real::to_f64(q));
-            });
-        }
         let best: Vec<_> = best.iter().map(|&(cell, q)| (cell, Real::to_f64(q))).collect();
-        self.map.push(document, DocumentPosterior { best: &best, layers: &self.mass });
+        self.map.push(document, DocumentPosterior { best: &best, layers });
     }
 
     /// Adds the documents to a page of the model in the file; `known` of their tokens are words of the model.
@@ -283,8 +299,9 @@ impl<'a, T: Stored> PageBuilder<'a, T> {
         if !page.facts.contains(&(MODEL.to_owned(), checksum)) {
             return Err(EstimatorError::OtherModel);
         }
-        if self.mass.len() > 1 {
-            return Err(PageError::Layers { limit: 1, found: self.mass.len() }.into());
+        let layers = self.map.planes().layers;
+        if layers > 1 {
+            return Err(PageError::Layers { limit: 1, found: layers }.into());
         }
         let documents = self.map.documents(0).to_vec();
         let tokens: f64 = self.corpus.documents.iter().map(|document| document.tokens).sum();
@@ -300,7 +317,7 @@ impl<'a, T: Stored> PageBuilder<'a, T> {
     }
 
     fn finish(self, info: &ModelInfo, pi: &[T], file: &ModelFile) -> Result<Vec<GridPage>, EstimatorError> {
-        let Self { corpus, documents: shown, extents, window, map, mass } = self;
+        let Self { corpus, documents: shown, extents, window, map } = self;
         let pi: Vec<f32> = pi.iter().map(|&p| Real::to_f64(p) as f32).collect();
         let fact = |name: &str| info.fit.get(name);
         let (whole, end) = (|name| fact(name).and_then(Value::as_u64), fact("end").and_then(Value::as_str));
@@ -312,7 +329,7 @@ impl<'a, T: Stored> PageBuilder<'a, T> {
             bound_per_token: fact("bound_per_token").and_then(Value::as_f64),
             seed: whole("seed"),
         };
-        let documents: Vec<_> = (0..mass.len()).map(|layer| map.documents(layer).len()).collect();
+        let documents: Vec<_> = (0..map.planes().layers).map(|layer| map.documents(layer).len()).collect();
         let mut pages = map.pages(&info.title, &pi, &corpus.vocabulary, &corpus.labels.names, &facts)?;
         let model = (MODEL.to_owned(), file.checksum()?);
         let columns = shown.columns();

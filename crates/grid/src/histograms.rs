@@ -1,4 +1,7 @@
-use core::marker::PhantomData;
+use core::{
+    marker::PhantomData,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use countgrid_counts::Bags;
 use countgrid_em::{
@@ -193,12 +196,75 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
         self.for_each_posterior(bags, 0..bags.len(), scratch, visit)
     }
 
+    /// As [`LogHistograms::posteriors`], but for what is worked out of each bag alone: `work(bag, posterior, found)` is called for
+    /// several bags at a time, on as many threads as there are, with the element of `found` that is the bag's.
+    ///
+    /// ```
+    /// use countgrid_counts::Dense;
+    /// use countgrid_grid::{Grid, LogHistograms, Shape};
+    /// let shape = Shape::from_sides([4], [2], 2)?;
+    /// let grid = Grid::new(shape, [0.9, 0.9, 0.1, 0.1, 0.1, 0.1, 0.9, 0.9, 0.25, 0.25, 0.25, 0.25])?;
+    /// let mut scratch = vec![0.0_f64; shape.posterior_scratch_len::<f64>(16).max(shape.plane_scratch_len())];
+    /// let histograms = LogHistograms::pack(&grid, vec![0.0; shape.histograms_len::<f64>()], &mut scratch)?;
+    /// let bags = Dense::new(2, &[5_u32, 0, 0, 5])?;
+    /// let mut modes = [0; 2];
+    /// histograms.posteriors_into(&bags, &mut scratch, &mut modes, |_, posterior, mode| *mode = posterior.mode())?;
+    /// assert_eq!(modes, [0, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`LogHistograms::posteriors`]; [`GridError::Length`] unless there is an element for each bag. Elements of
+    /// `found` may then be written or not.
+    pub fn posteriors_into<B: Bags, R: Send>(
+        &self,
+        bags: &B,
+        scratch: &mut [T],
+        found: &mut [R],
+        work: impl Fn(usize, &Posterior<'_, T, D>, &mut R) + Sync,
+    ) -> Result<(), GridError> {
+        same_length("found", bags.len(), found.len())?;
+        self.for_each_chunk(bags, 0..bags.len(), scratch, |chunk, source| {
+            let first = source.first;
+            let rows = Rows::new(found.get_mut(first..first + chunk.bags).unwrap_or_default(), 1);
+            let (tiles, refused) = (&self.tiles, AtomicUsize::new(usize::MAX));
+            in_pool(|| {
+                for_each(chunk.bags, rows, |bag, row| match Posterior::new(chunk, tiles, source, bag) {
+                    Ok(posterior) => {
+                        row.elements.iter_mut().for_each(|found| work(first + bag, &posterior, found));
+                    }
+                    Err(_) => _ = refused.fetch_min(first + bag, Ordering::Relaxed),
+                });
+            });
+            match refused.into_inner() {
+                usize::MAX => Ok(()),
+                bag => Err(GridError::Overflow { bag }),
+            }
+        })
+    }
+
     fn for_each_posterior<B: Bags>(
         &self,
         bags: &B,
         range: core::ops::Range<usize>,
         scratch: &mut [T],
         mut visit: impl FnMut(usize, &Posterior<'_, T, D>),
+    ) -> Result<(), GridError> {
+        self.for_each_chunk(bags, range, scratch, |chunk, source| {
+            (0..chunk.bags).try_for_each(|bag| {
+                visit(source.first + bag, &Posterior::new(chunk, &self.tiles, source, bag)?);
+                Ok(())
+            })
+        })
+    }
+
+    /// Calls `visit` with the posteriors of some bags after the other, in order.
+    fn for_each_chunk<B: Bags>(
+        &self,
+        bags: &B,
+        range: core::ops::Range<usize>,
+        scratch: &mut [T],
+        mut visit: impl FnMut(&Chunk<'_, T>, Source<'_, T, B>) -> Result<(), GridError>,
     ) -> Result<(), GridError> {
         let one = self.shape.posterior_scratch_len::<T>(1);
         long_enough("scratch", one, scratch.len())?;
@@ -209,16 +275,7 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
         while first < end {
             let source = self.source(bags, first);
             let chunk = Chunk::new(source, end - first, tempering, true, &mut sparsity, scratch);
-            for bag in 0..chunk.bags {
-                let overflow = GridError::Overflow { bag: first + bag };
-                let mut bag_posterior = chunk.bag_posterior(bag).ok_or(overflow)?;
-                let [_, references] = source.tally(bag);
-                bag_posterior.bound += references;
-                if !T::from_f64(bag_posterior.bound).is_finite() {
-                    return Err(overflow);
-                }
-                visit(first + bag, &Posterior { chunk: &chunk, tiles: &self.tiles, bag, bag_posterior });
-            }
+            visit(&chunk, source)?;
             first += chunk.bags;
         }
         Ok(())
@@ -260,7 +317,25 @@ pub struct Posterior<'a, T, const D: usize> {
     bag_posterior: crate::estep::BagPosterior<T>,
 }
 
-impl<T: Real, const D: usize> Posterior<'_, T, D> {
+impl<'a, T: Real, const D: usize> Posterior<'a, T, D> {
+    /// That of a bag of a chunk, which was scored from this source.
+    fn new<B: Bags>(
+        chunk: &'a Chunk<'a, T>,
+        tiles: &'a Tiles<D>,
+        source: Source<'_, T, B>,
+        bag: usize,
+    ) -> Result<Self, GridError> {
+        let overflow = GridError::Overflow { bag: source.first + bag };
+        let mut bag_posterior = chunk.bag_posterior(bag).ok_or(overflow)?;
+        let [_, references] = source.tally(bag);
+        bag_posterior.bound += references;
+        if T::from_f64(bag_posterior.bound).is_finite() {
+            Ok(Self { chunk, tiles, bag, bag_posterior })
+        } else {
+            Err(overflow)
+        }
+    }
+
     /// `log p(c)` in nats, without the multinomial coefficient.
     pub fn log_evidence(&self) -> T {
         T::from_f64(self.bag_posterior.bound)

@@ -23,7 +23,8 @@ pub const FEW_DOCUMENTS: usize = 20;
 /// use countgrid_map::Planes;
 /// let ring = Planes::new(&[40], &[5]).unwrap();
 /// assert_eq!((ring.layers, ring.extents, ring.window), (1, [1, 40], [1, 5]));
-/// assert_eq!(Planes::new(&[3, 8, 9], &[1, 2, 2]).unwrap().layers, 3);
+/// let layers = Planes::new(&[3, 8, 9], &[1, 2, 2]).unwrap();
+/// assert_eq!((layers.layers, layers.layer_of(8 * 9 - 1), layers.layer_of(8 * 9)), (3, 0, 1));
 /// assert_eq!(Planes::new(&[3, 8, 9], &[2, 2, 2]), None); // no page shows three axes
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,12 @@ impl Planes {
             }
             _ => None,
         }
+    }
+
+    /// The layer of a cell of the grid.
+    #[must_use]
+    pub fn layer_of(&self, cell: usize) -> usize {
+        cell.checked_div(self.plane()).unwrap_or(0)
     }
 
     /// Cells of a plane, or `usize::MAX` if there are more than can be counted.
@@ -134,12 +141,6 @@ impl GridMap {
     #[must_use]
     pub fn planes(&self) -> &Planes {
         &self.planes
-    }
-
-    /// The layer of a cell of the grid.
-    #[must_use]
-    pub fn layer_of(&self, cell: usize) -> usize {
-        cell.checked_div(self.planes.plane()).unwrap_or(0)
     }
 
     /// The documents of a layer so far; none if there is no such layer.

@@ -236,7 +236,7 @@ impl<T: Stored> FittedComponential<T> {
     /// # Errors
     /// Those of [`FittedComponential::for_each_inference`].
     pub fn place<C: Storable>(&self, bags: &Blocks<C>) -> Result<Vec<GridPlacement>, EstimatorError> {
-        let mut reader = PositionReader::new(&self.layout, self.shape(), self.labels.as_ref())?;
+        let reader = PositionReader::new(&self.layout, self.shape(), self.labels.as_ref())?;
         let mut placements = Vec::with_capacity(bags.len());
         self.for_each_inference(bags, |_, tokens, found| {
             let position = (tokens > 0.0).then(|| reader.read(found.shares, found.bound));

@@ -162,13 +162,56 @@ impl<T: Real> FittedGrid<T> {
         visit: &mut dyn FnMut(usize, f64, &Posterior<'_, T, AXES>),
     ) -> Result<(), EstimatorError> {
         let (shape, histograms) = (self.shape(), self.histograms()?);
-        let scratch = aligned(shape.posterior_scratch_len::<T>(CHUNK));
-        let mut scratch = scratch.or_else(|_| aligned(shape.posterior_scratch_len::<T>(1)))?;
+        let mut scratch = posterior_scratch(shape)?;
         bags.for_each_block(true, |first, block| {
             let placed = histograms.posteriors(&block, &mut scratch, |bag, posterior| {
                 visit(first + bag, block.total(bag), posterior);
             });
             placed.map_err(|error| crate::BagError::after(error, first).into())
+        })
+    }
+
+    /// Calls `work` with the number, the tokens and the posterior of every bag, several at a time on as many threads as there are,
+    /// and `visit` with the number of each and what `work` made of it, in order. In memory are results of one block.
+    ///
+    /// ```
+    /// use countgrid_corpus::{Corpus, CorpusOptions};
+    /// use countgrid_estimators::{GridOptions, GridTraining, Train};
+    /// let texts = ["red ants", "blue ants", "red sky"];
+    /// let mut corpus = Corpus::<f32>::from_texts(&texts, &CorpusOptions::default())?;
+    /// let plan = GridOptions::default().plan(&mut corpus)?;
+    /// let grid = GridTraining::new(plan, &corpus.bags)?.finish()?;
+    /// let mut modes = Vec::new();
+    /// grid.map_posteriors(&corpus.bags, |_, _, q| q.mode(), |bag, mode| modes.push((bag, mode)))?;
+    /// assert_eq!(modes.len(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`FittedGrid::for_each_posterior`]; nothing of the block in question is then visited.
+    pub fn map_posteriors<C: Storable, R: Send>(
+        &self,
+        bags: &Blocks<C>,
+        work: impl Fn(usize, f64, &Posterior<'_, T, AXES>) -> R + Sync,
+        mut visit: impl FnMut(usize, R),
+    ) -> Result<(), EstimatorError> {
+        let (shape, histograms) = (self.shape(), self.histograms()?);
+        let mut scratch = posterior_scratch(shape)?;
+        let mut found = Vec::new();
+        bags.for_each_block(true, |first, block| {
+            found.clear();
+            found
+                .try_reserve_exact(block.len())
+                .map_err(|_| EstimatorError::Memory { elements: block.len() })?;
+            found.resize_with(block.len(), || None);
+            let placed =
+                histograms.posteriors_into(&block, &mut scratch, &mut found, |bag, posterior, found| {
+                    *found = Some(work(first + bag, block.total(bag), posterior));
+                });
+            placed.map_err(|error| EstimatorError::from(crate::BagError::after(error, first)))?;
+            let found = found.drain(..).flatten();
+            found.enumerate().for_each(|(bag, found)| visit(first + bag, found));
+            Ok(())
         })
     }
 
@@ -221,6 +264,12 @@ impl<T: Real> FittedGrid<T> {
         self.labels = Some(GridLabels::from_embedded(shape, names.clone(), &embedded)?);
         Ok(())
     }
+}
+
+/// Scratch for posteriors, of one bag at a time where there is no memory for more.
+fn posterior_scratch<T: Real>(shape: &Shape<AXES>) -> Result<AlignedVec<T>, EstimatorError> {
+    let scratch = aligned(shape.posterior_scratch_len::<T>(CHUNK));
+    scratch.or_else(|_| aligned(shape.posterior_scratch_len::<T>(1)))
 }
 
 /// So many zeros.

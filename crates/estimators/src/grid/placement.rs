@@ -1,5 +1,5 @@
 use countgrid_corpus::{Blocks, Storable};
-use countgrid_grid::{Labels, Shape, WindowPosterior};
+use countgrid_grid::{Labels, Posterior, Shape, WindowPosterior};
 use countgrid_math::Real;
 use countgrid_torus::Torus;
 
@@ -39,13 +39,20 @@ impl<T: Real> FittedGrid<T> {
     /// # Errors
     /// Those of [`FittedGrid::for_each_posterior`].
     pub fn place<C: Storable>(&self, bags: &Blocks<C>) -> Result<Vec<GridPlacement>, EstimatorError> {
-        let mut reader = PositionReader::new(self.layout(), self.shape(), self.labels())?;
+        let reader = PositionReader::new(self.layout(), self.shape(), self.labels())?;
         let mut placements = Vec::with_capacity(bags.len());
-        self.for_each_posterior(bags, |_, tokens, posterior| {
+        let read = |tokens: f64, posterior: &Posterior<'_, T, AXES>| {
             let position =
                 (tokens > 0.0).then(|| reader.read(posterior, Real::to_f64(posterior.log_evidence())));
-            placements.push(GridPlacement { tokens, position });
-        })?;
+            GridPlacement { tokens, position }
+        };
+        self.map_posteriors(
+            bags,
+            |_, tokens, posterior| read(tokens, posterior),
+            |_, placement| {
+                placements.push(placement);
+            },
+        )?;
         Ok(placements)
     }
 }
@@ -55,7 +62,7 @@ pub(crate) struct PositionReader<'a, T> {
     layout: &'a GridLayout,
     torus: Torus<AXES>,
     labels: Option<Labels<T, &'a [T], AXES>>,
-    shares: Vec<T>,
+    directions: Directions,
 }
 
 impl<'a, T: Real> PositionReader<'a, T> {
@@ -65,12 +72,12 @@ impl<'a, T: Real> PositionReader<'a, T> {
         labels: Option<&'a GridLabels<T>>,
     ) -> Result<Self, EstimatorError> {
         let labels = labels.map(GridLabels::labels).transpose()?;
-        let shares = vec![T::zero(); labels.as_ref().map_or(0, Labels::targets)];
-        Ok(Self { layout, torus: *shape.windows().torus(), labels, shares })
+        let torus = *shape.windows().torus();
+        Ok(Self { layout, torus, labels, directions: Directions::new(&torus) })
     }
 
     pub(crate) fn read(
-        &mut self,
+        &self,
         posterior: &(impl WindowPosterior<T> + ?Sized),
         log_evidence: f64,
     ) -> GridPosition {
@@ -78,21 +85,40 @@ impl<'a, T: Real> PositionReader<'a, T> {
         let (mut best, mut mean) = ((0, 0.0), CircularMean::default());
         posterior.for_each(|cell, q| {
             let q = q.to_f64();
-            mean.add(torus, cell, q);
+            mean.add_towards(torus.coords_of(cell).into_iter().zip(&self.directions.0), q);
             if q > best.1 {
                 best = (cell, q);
             }
         });
         let axes = (AXES - extents.len()..).zip(extents);
-        let read = self.labels.as_ref().and_then(|labels| labels.read(posterior, &mut self.shares).ok());
+        let label = self.labels.as_ref().and_then(|labels| {
+            let mut shares = vec![T::zero(); labels.targets()];
+            labels.read(posterior, &mut shares).ok().and_then(|()| largest(&shares))
+        });
         GridPosition {
             window: self.layout.coordinates(torus, best.0),
             probability: best.1,
             mean: axes.map(|(axis, &extent)| mean.coordinate(axis, extent)).collect(),
             log_evidence,
-            label: read.and_then(|()| largest(&self.shares)),
+            label,
         }
     }
+}
+
+/// Cosine and sine of the angle `2π x / E` of every coordinate `x`, by axis: a posterior has many cells, and there are few
+/// coordinates.
+struct Directions([Vec<[f64; 2]>; AXES]);
+
+impl Directions {
+    fn new(torus: &Torus<AXES>) -> Self {
+        Self(torus.extents().map(|extent| (0..extent).map(|x| direction(x, extent)).collect()))
+    }
+}
+
+/// Cosine and sine of the angle of a coordinate.
+fn direction(x: usize, extent: usize) -> [f64; 2] {
+    let angle = core::f64::consts::TAU * x as f64 / extent as f64;
+    [libm::cos(angle), libm::sin(angle)]
 }
 
 /// The largest and its index, of equals the first.
@@ -127,10 +153,18 @@ impl CircularMean {
     /// Adds a window with its probability.
     pub fn add(&mut self, torus: &Torus<AXES>, cell: usize, q: f64) {
         let coordinates = torus.coords_of(cell).into_iter().zip(torus.extents());
-        for (sum, (x, extent)) in self.sums.iter_mut().zip(coordinates) {
-            let angle = core::f64::consts::TAU * x as f64 / extent as f64;
-            sum[0] += q * libm::cos(angle);
-            sum[1] += q * libm::sin(angle);
+        self.add_directions(coordinates.map(|(x, extent)| direction(x, extent)), q);
+    }
+
+    /// The same of coordinates whose directions are known.
+    fn add_towards<'a>(&mut self, coordinates: impl Iterator<Item = (usize, &'a Vec<[f64; 2]>)>, q: f64) {
+        self.add_directions(coordinates.map(|(x, of)| of.get(x).copied().unwrap_or_default()), q);
+    }
+
+    fn add_directions(&mut self, directions: impl Iterator<Item = [f64; 2]>, q: f64) {
+        for (sum, [cos, sin]) in self.sums.iter_mut().zip(directions) {
+            sum[0] += q * cos;
+            sum[1] += q * sin;
         }
     }
 
@@ -167,5 +201,44 @@ mod tests {
         assert_eq!(mean(&[(9, 0.5), (1, 0.5)]), Some(0.0));
         assert_eq!(mean(&[(9, 0.500_01), (1, 0.5)]), Some(0.0));
         assert_eq!(mean(&[(0, 0.5), (5, 0.5)]), None);
+    }
+
+    /// Places that several threads look up with tables of directions have the bits of those worked out cell by cell.
+    #[test]
+    fn places_do_not_depend_on_threads() {
+        use countgrid_corpus::{Corpus, CorpusOptions};
+
+        use crate::{GridOptions, GridTraining, Train};
+
+        let words = ["ant", "bee", "cat", "dog", "emu", "fox", "gnu"];
+        let text = |n: usize| format!("{} {} {}", words[n % 7], words[n / 7 % 7], words[n * n % 7]);
+        let texts: Vec<String> = (0..300).map(|n| if n == 5 { String::new() } else { text(n) }).collect();
+        let mut corpus = Corpus::<f32>::from_texts(&texts, &CorpusOptions::default()).unwrap();
+        let options = GridOptions { extents: Some(vec![12, 9]), iterations: 3, ..GridOptions::default() };
+        let plan = options.plan(&mut corpus).unwrap();
+        let grid = GridTraining::new(plan, &corpus.bags).unwrap().finish().unwrap();
+
+        let mut expected = Vec::new();
+        grid.for_each_posterior(&corpus.bags, |_, tokens, posterior| {
+            let (torus, mut mean) = (grid.shape().windows().torus(), CircularMean::default());
+            posterior.for_each(|cell, q| mean.add(torus, cell, q.into()));
+            let means = [(AXES - 2, 12), (AXES - 1, 9)].map(|(axis, extent)| mean.coordinate(axis, extent));
+            expected.push((tokens, grid.layout().coordinates(torus, posterior.mode()), means.to_vec()));
+        })
+        .unwrap();
+        let check = || {
+            let places = grid.place(&corpus.bags).unwrap();
+            assert_eq!(places.len(), expected.len());
+            for (place, (tokens, window, means)) in places.iter().zip(&expected) {
+                assert_eq!((place.tokens, place.position.is_some()), (*tokens, *tokens > 0.0));
+                let Some(position) = &place.position else { continue };
+                assert_eq!((&position.window, &position.mean), (window, means));
+            }
+        };
+        check();
+        #[cfg(feature = "rayon")]
+        for threads in 1..4 {
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(check);
+        }
     }
 }
