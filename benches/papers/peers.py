@@ -1,6 +1,6 @@
 """Maps and topics beside those of other libraries, on the same counts and by the same measures.
 
-    pip install scikit-learn umap-learn tomotopy gensim safetensors
+    pip install scikit-learn umap-learn tomotopy gensim safetensors ./crates/python
     python3 benches/papers/peers.py maps target/release/countgrid TABLE [--label COLUMN] [--seeds 5] [--documents N]
     python3 benches/papers/peers.py topics target/release/countgrid TABLE [--seeds 3] [--topics 12,36,100] [--documents N]
 
@@ -16,7 +16,8 @@ others are made from. Distances on grids go around the torus; documents at one p
 document, given the other half, as perplexity; the halves are the same for all. Topics of all libraries and of componential grids are
 evaluated by one evaluator in float64, with the prior that the library has or has learned; a counting grid by its exact posterior. Coherence
 is gensim's `c_npmi` and `c_v` of ten top words in whole documents, diversity the share of different words among 25; of a grid they are of
-at most 100 windows, evenly spaced.
+at most 100 windows, evenly spaced. `LatentDirichlet` is of the Python package, where it is installed, and with `package` in place of the
+program grids are, too. Variational fits end after 50 passes, gensim's learning its prior as ours does, tomotopy's after 1,000 sweeps.
 
 Mean and standard error over seeds, and processor seconds of the fits.
 """
@@ -120,6 +121,18 @@ class Grid:
 
 
 COMPONENTIAL = ("--model", "componential")
+
+
+class PackageGrid(Grid):
+    """A grid of the Python package, with its defaults, fitted to rows of counts."""
+
+    def __init__(self, matrix, seed, options=()):
+        import countgrid
+
+        kind = countgrid.ComponentialGrid if options == COMPONENTIAL else countgrid.CountingGrid
+        model = kind(random_state=seed, n_jobs=1).fit(matrix)
+        self.pi, self.window, self.extents = model.pi_.astype(float), model.window_, model.extents_
+        self.of_windows = (model.alpha_ if options == COMPONENTIAL else model.prior_).astype(float).ravel()
 
 
 def tf_idf(matrix):
@@ -325,14 +338,34 @@ def fitted_topics(matrix, topics, seed, words, first):
         shares = np.array(model.get_count_by_topics(), float)[live]
         return beta, model.alpha * shares / shares.sum()
 
+    def of_gensim():
+        from gensim.matutils import Sparse2Corpus
+        from gensim.models import LdaModel
+
+        rows = list(Sparse2Corpus(matrix, documents_columns=False))
+        options = {"alpha": "auto", "passes": 50, "random_state": seed, "eval_every": None}
+        model = LdaModel(rows, num_topics=topics, id2word=dict(enumerate(words)), **options)
+        return np.maximum(model.get_topics().astype(float), 1e-12), model.alpha.astype(float)
+
+    def of_package():
+        model = countgrid.LatentDirichlet(topics, max_iter=50, random_state=seed, n_jobs=1).fit(matrix)
+        return np.maximum(model.components_, 1e-12), model.alpha_
+
     def of_nmf():
         space = tf_idf(matrix)
         model = NMF(topics, init="nndsvda", random_state=seed, max_iter=400).fit(space)
         return normalize(model.components_ + 1e-12, norm="l1"), None
 
     ways = {"HDP of tomotopy": of_hdp} if first else {}
+    try:
+        import countgrid
+
+        ways["LatentDirichlet"] = of_package
+    except ImportError:
+        pass
     return ways | {
         "LDA of scikit-learn": of_sklearn,
+        "LDA of gensim": of_gensim,
         "LDA of tomotopy": of_tomotopy,
         "NMF of tf-idf": of_nmf,
     }
@@ -368,7 +401,7 @@ def topics(documents, numbers, seeds, program):
         figures, seconds, model = [], [], None
         for seed in range(1, seeds + 1):
             began = processor_seconds()
-            model = Grid(program, fit, seed, options)
+            model = PackageGrid(fit, seed, options) if program == "package" else Grid(program, fit, seed, options)
             seconds.append(processor_seconds() - began)
             h = model.windows()
             chosen = np.linspace(0, h.shape[1], 100, endpoint=False).astype(int)
@@ -399,7 +432,7 @@ def mean(figures, digits):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["maps", "topics"])
-    parser.add_argument("program", help="`countgrid`")
+    parser.add_argument("program", help="`countgrid`, or for topics `package`")
     parser.add_argument("table")
     parser.add_argument("--label", default="class", help="column of labels [default: class]")
     parser.add_argument("--seeds", type=int, help="fits of each [default: 5 maps, 3 of topics]")

@@ -3,8 +3,8 @@
 use std::{cell::Cell, sync::Mutex};
 
 use countgrid_corpus::{
-    BlockLimits, Blocks, BlocksBuilder, Corpus, CorpusKind, CorpusOptions, DocumentInfo, LabelColumn,
-    Scaling, Storable,
+    BlockLimits, Blocks, BlocksBuilder, Column, ColumnValues, Corpus, CorpusKind, CorpusOptions, Date,
+    DocumentInfo, LabelColumn, Scaling, Storable,
 };
 use countgrid_io::{Document, truncate_text};
 use countgrid_math::Real;
@@ -129,6 +129,28 @@ impl Data {
         self.change(
             |corpus| change(corpus.bags.len(), &mut corpus.labels),
             |corpus| change(corpus.bags.len(), &mut corpus.labels),
+        )
+    }
+
+    /// Gives each document a day, written YYYY-MM-DD, or none.
+    fn set_dates(&self, dates: Vec<Option<String>>) -> PyResult<()> {
+        let mut days = Vec::with_capacity(dates.len());
+        for (place, text) in dates.iter().enumerate() {
+            let day = text.as_deref().map(str::parse::<Date>).transpose();
+            days.push(
+                day.map_err(|error| errors::value(format_args!("dates[{place}] is {text:?}: {error}")))?,
+            );
+        }
+        let change = |bags: usize, columns: &mut Vec<Column>| {
+            if days.len() != bags {
+                return Err(errors::value(format_args!("{} dates for {bags} documents", days.len())));
+            }
+            *columns = vec![Column { name: "date".to_owned(), values: ColumnValues::Dates(days.clone()) }];
+            Ok(())
+        };
+        self.change(
+            |corpus| change(corpus.bags.len(), &mut corpus.columns),
+            |corpus| change(corpus.bags.len(), &mut corpus.columns),
         )
     }
 

@@ -129,13 +129,41 @@ def test_columns_of_a_frame_are_the_words_of_the_file():
     assert "CountingGrid" in grid._repr_html_()
 
 
-@by_name
+SEQUENCES = ["aabbab", "bbaa", "abababab", "aaab"] * 10
+every_fit = pytest.mark.parametrize(
+    "model", [*MODELS, countgrid.HiddenMarkov(2, max_iter=10, random_state=3)], ids=lambda model: type(model).__name__
+)
+
+
+@every_fit
 def test_threads_and_jobs_change_no_bit(model):
-    expected = clone(model).fit(COUNTS).to_bytes()
+    """Eight threads begin together to fit to one matrix, some of them on threads of their own."""
+    data = SEQUENCES if isinstance(model, countgrid.HiddenMarkov) else COUNTS
+    expected = clone(model).fit(data).to_bytes()
+    barrier = threading.Barrier(8)
+
+    def fit(jobs):
+        barrier.wait(timeout=60)
+        return clone(model).set_params(n_jobs=jobs).fit(data).to_bytes()
+
     with ThreadPoolExecutor(8) as pool:
-        jobs = [1, 2, 3, 1, 4, 2, 1, -1]
-        found = pool.map(lambda n: clone(model).set_params(n_jobs=n).fit(COUNTS).to_bytes(), jobs)
-        assert all(bytes == expected for bytes in found)
+        found = list(pool.map(fit, [1, 2, 3, 1, 4, 2, 1, -1]))
+    assert found == [expected] * 8
+
+
+@every
+def test_threads_share_a_model(model):
+    """Eight threads begin together to ask one estimator about one matrix: it is only read."""
+    matrix = sp.csr_matrix(COUNTS)
+    fitted = clone(model).fit(matrix)
+    expected, barrier = fitted.transform(matrix), threading.Barrier(8)
+
+    def ask(_):
+        barrier.wait(timeout=60)
+        return [fitted.transform(matrix) for _ in range(5)]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(np.array_equal(found, expected) for each in pool.map(ask, range(8)) for found in each)
 
 
 def test_seeds():
@@ -286,6 +314,22 @@ def test_phrases_are_found_again():
     assert "hard drive" in vectorizer.vocabulary_ and "drive" not in vectorizer.vocabulary_
     assert vectorizer.transform(["A hard drive.", "A hard, a drive."])[:, vectorizer.vocabulary_["hard drive"]].toarray().tolist() == [[1], [0]]
     assert counts.sum() == 40 * 3
+
+
+def test_a_map_of_documents_with_days():
+    """However a day is written, the page is the same, and one that is none is refused where it is."""
+    grid = countgrid.CountingGrid(extents=(6, 6), window=2, random_state=1).fit(COUNTS)
+    days = [None, *np.arange("2004-02-28", "2004-04-07", dtype="datetime64[D]")][: len(COUNTS)]
+    texts = [None if day is None else str(day) for day in days]
+    page = grid.map(COUNTS, dates=days).html
+    assert page == grid.map(COUNTS, dates=texts).html
+    assert page == grid.map(COUNTS, dates=pd.Series(pd.to_datetime(texts))).html
+    assert page == grid.map(COUNTS, dates=["" if text is None else f"{text}T12:00:00" for text in texts]).html
+    assert page != grid.map(COUNTS).html
+    with pytest.raises(ValueError, match=r"dates\[1\] is .*2004-02-30.*YYYY-MM-DD"):
+        grid.map(COUNTS, dates=[None, "2004-02-30"] + texts[2:])
+    with pytest.raises(ValueError, match="1 dates for 40 documents"):
+        grid.map(COUNTS, dates=["2004-02-28"])
 
 
 def test_texts_that_are_none():

@@ -152,26 +152,33 @@ def test_a_bar_shows_progress(monkeypatch):
 
 
 CHILDREN = """
-import joblib, numpy as np, countgrid, sys
+import joblib, multiprocessing, numpy as np, countgrid, sys
 from sklearn.base import clone
-X = np.random.default_rng(0).poisson(1.0, (300, 20))
-model = countgrid.CountingGrid((6, 6), 2, max_iter=10, random_state=1, n_jobs=2)
-expected = model.fit(X).to_bytes()  # a pool was used before the fork
-def work(seed):
+X = np.random.default_rng(0).poisson(1.0, (300, 20)).astype(float)
+MODELS = [
+    countgrid.CountingGrid((6, 6), 2, max_iter=10, random_state=1, n_jobs=2),
+    countgrid.LatentDirichlet(3, max_iter=10, random_state=1, n_jobs=2),
+]
+def work(model):
     return clone(model).fit(X).to_bytes()
 if __name__ == "__main__":
-    import multiprocessing
-    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
-        assert all(found == expected for found in pool.map(work, range(4)))
-    assert all(found == expected for found in joblib.Parallel(2)(joblib.delayed(work)(n) for n in range(2)))
+    expected = [work(model) for model in MODELS]  # pools were used before the fork
+    if sys.argv[1] in multiprocessing.get_all_start_methods():
+        with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+            found = pool.map(work, MODELS * 2)
+    else:  # any matrix comes as a memory map that cannot be written to
+        fits = joblib.Parallel(2, backend=sys.argv[1], max_nbytes=1)(joblib.delayed(clone(model).fit)(X) for model in MODELS * 2)
+        found = [model.to_bytes() for model in fits]
+    assert found == expected * 2
     print("same")
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_children_have_the_same_bits(method, tmp_path):
+@pytest.mark.parametrize("way", ["fork", "spawn", "forkserver", "loky", "multiprocessing", "threading"])
+def test_children_have_the_same_bits(way, tmp_path):
+    """Processes of every kind, and the backends of joblib: `loky` spawns, `multiprocessing` forks."""
     (tmp_path / "children.py").write_text(CHILDREN)
-    command = [sys.executable, tmp_path / "children.py", method]
+    command = [sys.executable, tmp_path / "children.py", way]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.stdout == "same\n", done.stderr

@@ -1,5 +1,8 @@
 """scikit-learn's own checks of estimators."""
 
+import unittest
+
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import countgrid
@@ -24,8 +27,6 @@ ESTIMATORS = [
 ]
 
 
-
-
 def expected_failures(estimator):
     """In single precision sums over rows in another order differ by more than the 1e-7 that the checks of weights allow; the same
     checks hold in double precision."""
@@ -37,4 +38,8 @@ def expected_failures(estimator):
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_scikit_learn(estimator, check):
-    check(estimator)
+    """None is skipped."""
+    try:
+        check(estimator)
+    except unittest.SkipTest as skipped:
+        pytest.fail(f"skipped: {skipped}")

@@ -23,6 +23,8 @@ class Data:
         """Says how texts became these words, as `select_words` gives it."""
     def set_labels(self, labels: list[str | None]) -> None:
         """Gives each document a label, or none."""
+    def set_dates(self, dates: list[str | None]) -> None:
+        """Gives each document a day, written YYYY-MM-DD, or none."""
     def set_titles(self, titles: list[str]) -> None:
         """Gives each document a title."""
     def __len__(self) -> int: ...

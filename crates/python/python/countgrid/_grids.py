@@ -92,13 +92,15 @@ class _GridOfCells(_GridModel):
         documents: Any,
         *,
         labels: Iterable[Any] | None = None,
+        dates: Iterable[Any] | None = None,
         titles: Iterable[str] | None = None,
         title: str | None = None,
         layer: int = 0,
     ) -> MapPage:
         """The page of the grid with documents: texts, if the model was described by a vectorizer, or rows of counts.
 
-        Labels give documents colours; `layer` is that of a grid of more than two axes. The value shows itself in Jupyter.
+        Labels give documents colours; dates, of which the page has a slider, are days: `datetime.date`, NumPy's `datetime64`, pandas'
+        time stamps, or texts that begin with YYYY-MM-DD, and None where there is none. `layer` is that of a grid of more than two axes. The value shows itself in Jupyter.
         """
         check_is_fitted(self, "model_")
         model = self.model_
@@ -112,6 +114,8 @@ class _GridOfCells(_GridModel):
             data.set_titles([str(title) for title in titles])
         if labels is not None:
             data.set_labels([None if label is None else str(label) for label in labels])
+        if dates is not None:
+            data.set_dates([_day(date) for date in dates])
         pages = model.pages(data, model.title if title is None else str(title), jobs_of(self.n_jobs))
         if not 0 <= layer < len(pages):
             raise ValueError(f"layer is {layer}, and the grid has {len(pages)}")
@@ -129,6 +133,12 @@ class _GridOfCells(_GridModel):
         image = ax.imshow(np.atleast_2d(shares), origin="upper", interpolation="nearest")
         ax.figure.colorbar(image, ax=ax, label="share of rows")
         return ax
+
+
+def _day(date: Any) -> str | None:
+    """A day as ISO 8601 has it; what is after it, a time, is left out."""
+    text = str(date)
+    return None if date is None or text in ("", "NaT", "nan") else text[:10]
 
 
 class CountingGrid(_GridOfCells):
