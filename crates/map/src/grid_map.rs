@@ -410,7 +410,7 @@ mod tests {
         assert_eq!(refused(&[2; 4], &[1; 4]), PageError::Axes { axes: 4 });
         assert_eq!(refused(&[10, 2, 2], &[1, 1, 1]), PageError::Layers { limit: MAX_LAYERS, found: 10 });
         assert_eq!(refused(&[usize::MAX; 2], &[1; 2]), PageError::TooManyCells { limit: MAX_CELLS });
-        let map = GridMap::new(&[0, 4], &[1, 1]).unwrap();
-        assert_eq!(map.layer_of(3), 0);
+        assert!(GridMap::new(&[0, 4], &[1, 1]).is_ok());
+        assert_eq!(Planes::new(&[0, 4], &[1, 1]).unwrap().layer_of(3), 0);
     }
 }
