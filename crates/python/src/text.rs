@@ -78,7 +78,17 @@ pub(crate) fn words_from(options: &str) -> PyResult<WordOptions> {
             )
         }
     };
-    Ok(WordOptions { languages, stop_words, keep_noise, phrases, stem, ngrams, min_count, max_share, max_words })
+    Ok(WordOptions {
+        languages,
+        stop_words,
+        keep_noise,
+        phrases,
+        stem,
+        ngrams,
+        min_count,
+        max_share,
+        max_words,
+    })
 }
 
 /// How a text becomes words of a vocabulary of which nothing else is known, as the program takes it for a model of counts.
