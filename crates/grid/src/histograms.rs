@@ -1,6 +1,6 @@
 use core::{
     marker::PhantomData,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use countgrid_counts::Bags;
@@ -227,19 +227,20 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
         self.for_each_chunk(bags, 0..bags.len(), scratch, |chunk, source| {
             let first = source.first;
             let rows = Rows::new(found.get_mut(first..first + chunk.bags).unwrap_or_default(), 1);
-            let (tiles, refused) = (&self.tiles, AtomicUsize::new(usize::MAX));
+            // A flag, and then a look for the first: the smallest processors can store atomically, but not compare.
+            let (tiles, refused) = (&self.tiles, AtomicBool::new(false));
             in_pool(|| {
                 for_each(chunk.bags, rows, |bag, row| match Posterior::new(chunk, tiles, source, bag) {
                     Ok(posterior) => {
                         row.elements.iter_mut().for_each(|found| work(first + bag, &posterior, found));
                     }
-                    Err(_) => _ = refused.fetch_min(first + bag, Ordering::Relaxed),
+                    Err(_) => refused.store(true, Ordering::Relaxed),
                 });
             });
-            match refused.into_inner() {
-                usize::MAX => Ok(()),
-                bag => Err(GridError::Overflow { bag }),
+            if refused.into_inner() {
+                (0..chunk.bags).try_for_each(|bag| Posterior::new(chunk, tiles, source, bag).map(|_| ()))?;
             }
+            Ok(())
         })
     }
 

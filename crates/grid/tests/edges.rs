@@ -135,6 +135,13 @@ fn counts_beyond_the_float_range_are_an_error_and_no_nan() {
     let bags = Dense::new(2, &[1e37, 1e37]).unwrap();
     let refused = learner.histograms().posterior(&bags, 0, &mut [0.0; 2], &mut scratch);
     assert_eq!(refused, Err(GridError::Overflow { bag: 0 }));
+    // Of several bags the first is named, whichever thread finds one first.
+    let bags = Dense::new(2, &[1.0, 2.0, 1e37, 1e37, 3.0, 1.0, 1e37, 1e37]).unwrap();
+    let mut scratches = vec![0.0; p.shape().posterior_scratch_len::<f32>(4)];
+    let refused = learner
+        .histograms()
+        .posteriors_into(&bags, &mut scratches, &mut [0; 4], |_, q, mode| *mode = q.mode());
+    assert_eq!(refused, Err(GridError::Overflow { bag: 1 }));
     // The same where no window knows a feature: only the evidence is beyond f32, and the free energy is in f64.
     let p = two_cells([1.0, 0.0, 1.0, 0.0], vec![vec![0.0, 1e37]]);
     let (learner, mut statistics) = (p.learner::<f32>(Options::default()), p.statistics::<f32>(4));
