@@ -137,13 +137,14 @@ pub(crate) struct Next {
 pub(crate) struct Mailbox<R> {
     reader: R,
     limit: usize,
-    line: u64,   // lines read
+    line: u64,   // lines begun
+    open: bool,  // the line read last goes on: it is longer than the limit
     ended: bool, // the line `From ` of the next message has been read
 }
 
 impl<R: BufRead> Mailbox<R> {
     pub(crate) fn new(reader: R, limit: usize) -> Self {
-        Self { reader, limit, line: 0, ended: false }
+        Self { reader, limit, line: 0, open: false, ended: false }
     }
 
     /// The next message; a line that begins with `From ` after an empty one begins another, and `>From ` stands for `From `.
@@ -158,8 +159,9 @@ impl<R: BufRead> Mailbox<R> {
             if read.map_err(problem_of)? == 0 {
                 break;
             }
-            self.line += u64::from(line.ends_with(b"\n"));
-            if blank && line.starts_with(b"From ") {
+            let first = !std::mem::replace(&mut self.open, !line.ends_with(b"\n"));
+            self.line += u64::from(first);
+            if first && blank && line.starts_with(b"From ") {
                 if begun {
                     self.ended = true;
                     break;
@@ -167,7 +169,7 @@ impl<R: BufRead> Mailbox<R> {
                 (start, begun) = (self.line, true);
                 continue;
             }
-            blank = line.trim_ascii().is_empty();
+            blank = (first || blank) && line.trim_ascii().is_empty();
             whole &= bytes.len().saturating_add(line.len()) <= self.limit;
             if whole {
                 let quoted = line.iter().take_while(|&&byte| byte == b'>').count();
@@ -177,6 +179,6 @@ impl<R: BufRead> Mailbox<R> {
                 bytes = Vec::new();
             }
         }
-        Ok(begun.then(|| Next { bytes: whole.then_some(bytes), line: start.max(1) }))
+        Ok(begun.then(|| Next { bytes: whole.then_some(bytes), line: start }))
     }
 }

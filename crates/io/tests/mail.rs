@@ -115,6 +115,26 @@ fn what_is_encrypted_empty_or_too_long_is_passed_over() {
     assert!(summary.left_out[2].path.ends_with("c/7"));
 }
 
+/// A line longer than the limit comes in parts, of which none but the first begins a message, and is one line.
+#[test]
+fn messages_begin_where_lines_begin() {
+    let long = b"From a\nFrom: a@b.org\nSubject: x\n\n".iter().copied();
+    let long = long
+        .chain([b' '; 3001])
+        .chain(*b"From b\nFrom: a@b.org\nSubject: y\n\nred ants\n\n")
+        .collect::<Vec<u8>>();
+    let mailbox = [&bytes("all.mbox")[..], &long, &bytes("all.mbox")].concat();
+    let folder = folder(&[("a", &mailbox)]);
+    let limits = Limits { record_bytes: 3000, ..Limits::default() };
+    let (found, summary) = documents_with(folder.path(), &ReadOptions { limits, ..ReadOptions::default() });
+    assert_eq!(words(&found), [twins(), twins()].concat());
+    assert_eq!(summary.left_out.len(), 1);
+    let text = String::from_utf8(mailbox).unwrap();
+    for document in &found {
+        assert!(text.lines().nth(document.line as usize - 1).unwrap().starts_with("From "));
+    }
+}
+
 #[test]
 fn messages_cut_anywhere_do_no_harm() {
     for name in ["0.eml", "4.eml", "5.eml", "all.mbox"] {
