@@ -17,8 +17,40 @@ use crate::{CorpusError, memory};
 /// A count that a block can hold: `u32`, `f32` or `f64`.
 ///
 /// Example: [`Corpus::from_texts`](crate::Corpus::from_texts).
-pub trait Storable: Count + Scalar {}
-impl<C: Count + Scalar> Storable for C {}
+pub trait Storable: Count + Scalar + Visit {}
+impl<C: Count + Scalar + Visit> Storable for C {}
+
+mod visit {
+    use super::{Blocks, CorpusError, Visitor};
+
+    /// What is not generic, so that it is compiled with this crate and not with all that depend on it: a thread and its
+    /// channels are much code.
+    pub trait Visit: Sized {
+        fn visit(
+            blocks: &Blocks<Self>,
+            read_ahead: bool,
+            visit: &mut Visitor<'_, Self>,
+        ) -> Result<(), CorpusError>;
+    }
+
+    macro_rules! compiled {
+        ($($count:ty)*) => {$(
+            impl Visit for $count {
+                #[inline(never)]
+                fn visit(
+                    blocks: &Blocks<Self>,
+                    read_ahead: bool,
+                    visit: &mut Visitor<'_, Self>,
+                ) -> Result<(), CorpusError> {
+                    blocks.visit_blocks(read_ahead, visit)
+                }
+            }
+        )*};
+    }
+
+    compiled!(u32 f32 f64);
+}
+use visit::Visit;
 
 /// Where one block of bags ends and the next begins, and when blocks go to a temporary file.
 ///
@@ -314,7 +346,7 @@ impl<C: Storable> Blocks<C> {
         mut visit: impl FnMut(usize, Csr<'_, C>) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut refused = None;
-        self.visit_blocks(read_ahead, &mut |first, block| match visit(first, block) {
+        C::visit(self, read_ahead, &mut |first, block| match visit(first, block) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 refused = Some(error);
@@ -324,8 +356,7 @@ impl<C: Storable> Blocks<C> {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Visits every block in order, until `visit` breaks. Not generic over it: a thread and its channels are much code, which
-    /// every program would compile for every visitor.
+    /// Visits every block in order, until `visit` breaks.
     fn visit_blocks(&self, read_ahead: bool, visit: &mut Visitor<'_, C>) -> Result<(), CorpusError> {
         let starts = self.blocks.iter().map(|bags| bags.start);
         match &self.backing {

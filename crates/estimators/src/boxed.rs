@@ -7,6 +7,8 @@ use countgrid_counts::CsrBuf;
 use countgrid_em::Stop;
 use countgrid_io::ModelFile;
 
+#[cfg(feature = "serde")]
+use crate::distributed::{self, DistributedOptions, DistributedStart};
 use crate::{
     ComponentialPlan, Estimator, EstimatorError, FittedComponential, FittedGrid, FittedHarmonium, FittedLda,
     FittedTopographic, GridPlan, HarmoniumData, HarmoniumPlan, HarmoniumTraining, LdaPlan, Progress, Stored,
@@ -161,6 +163,8 @@ pub trait Trainings: Sized {
         data: &HarmoniumData<Self>,
         checkpoint: Option<ModelFile>,
     ) -> Boxed<'_, FittedHarmonium<Self>>;
+    #[cfg(feature = "serde")]
+    fn start(options: &DistributedOptions, from: &DistributedStart) -> Result<ModelFile, EstimatorError>;
 }
 
 macro_rules! trainings {
@@ -209,6 +213,12 @@ macro_rules! trainings {
                 checkpoint: Option<ModelFile>,
             ) -> Boxed<'_, FittedHarmonium<Self>> {
                 boxed_harmonium(plan, data, checkpoint)
+            }
+
+            #[cfg(feature = "serde")]
+            #[inline(never)]
+            fn start(options: &DistributedOptions, from: &DistributedStart) -> Result<ModelFile, EstimatorError> {
+                distributed::first_state::<Self>(options, from)
             }
         }
     )*};

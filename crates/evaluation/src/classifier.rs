@@ -23,6 +23,14 @@ pub fn predict<T: Scalar>(
     options: &EvaluationOptions,
     stop: &Stop,
 ) -> Result<Vec<usize>, EvaluationError> {
+    T::predict(fold, options, stop)
+}
+
+pub(crate) fn predict_labels<T: Scalar>(
+    fold: &Fold<T>,
+    options: &EvaluationOptions,
+    stop: &Stop,
+) -> Result<Vec<usize>, EvaluationError> {
     options.check()?;
     let run = Run { fold, options, stop };
     let features = options.features.or(options.classifier.default_features());

@@ -4,8 +4,8 @@ use countgrid_classify::{ClassifyError, Confusion, Summary, folds, stratified_fo
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 use crate::{
-    Candidate, EvaluationError, LabelledData, OptionError, Protocol, Scalar, Stop, pieces::ask, predict,
-    zeros,
+    Candidate, EvaluationError, LabelledData, OptionError, Protocol, Scalar, Stop,
+    classifier::predict_labels, pieces::ask, zeros,
 };
 
 /// The predicted label of a document.
@@ -127,6 +127,16 @@ pub fn cross_validate<T: Scalar>(
     mut observer: impl FnMut(&EvaluationEvent<'_>) -> ControlFlow<()>,
     stop: &Stop,
 ) -> Result<CrossValidation, EvaluationError> {
+    T::cross_validate(data, candidates, protocol, &mut observer, stop)
+}
+
+pub(crate) fn hold_out_all<T: Scalar>(
+    data: &LabelledData<T>,
+    candidates: &[Candidate],
+    protocol: &Protocol,
+    observer: &mut dyn FnMut(&EvaluationEvent<'_>) -> ControlFlow<()>,
+    stop: &Stop,
+) -> Result<CrossValidation, EvaluationError> {
     protocol.check()?;
     if candidates.is_empty() {
         return Err(OptionError::NoCandidate.into());
@@ -204,7 +214,7 @@ fn hold_out<T: Scalar>(
     };
     let candidate = candidates.get(chosen).ok_or(OptionError::NoCandidate)?;
     let fold = data.fold(training, test, &candidate.options)?;
-    Ok((chosen, predict(&fold, &candidate.options, stop)?))
+    Ok((chosen, predict_labels(&fold, &candidate.options, stop)?))
 }
 
 /// The candidate that predicts most labels in inner folds of a training part.
@@ -238,7 +248,7 @@ fn choose<T: Scalar>(
             let fold = data.fold(&rest, &test, &leader.options)?.shared();
             let equal = candidates.iter().zip(&mut right).filter(|(other, _)| other.has_same_models(leader));
             for (candidate, right) in equal {
-                let found = predict(&fold, &candidate.options, stop)?;
+                let found = predict_labels(&fold, &candidate.options, stop)?;
                 *right += test.iter().zip(found).filter(|&(&item, found)| all[item] == found).count();
             }
         }

@@ -66,6 +66,7 @@ mod neighbourhood;
 mod options;
 mod pieces;
 mod regression;
+mod scalar;
 mod topics;
 
 pub use crate::{
@@ -85,13 +86,12 @@ pub use crate::{
     },
     options::{Candidate, EvaluationOptions, Protocol},
     regression::{Estimate, Regression, regress},
+    scalar::Scalar,
     topics::{WordDistributions, best_match, topic_diversity},
 };
 
 /// The flag that ends an evaluation: see [`cross_validate`].
 pub use countgrid_em::Stop;
-/// A float type that bags and models can be of: `f32` or `f64`.
-pub use countgrid_estimators::Stored as Scalar;
 
 /// A vector of zeros, or an error instead of an abort if there is no memory.
 fn zeros<T: Clone + Default>(elements: usize) -> Result<Vec<T>, EvaluationError> {

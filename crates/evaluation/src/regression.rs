@@ -78,6 +78,16 @@ pub fn regress<T: Scalar>(
     mut observer: impl FnMut(&Estimate) -> ControlFlow<()>,
     stop: &Stop,
 ) -> Result<Regression, EvaluationError> {
+    T::regress(data, options, protocol, &mut observer, stop)
+}
+
+pub(crate) fn hold_out_all<T: Scalar>(
+    data: &LabelledData<T>,
+    options: &EvaluationOptions,
+    protocol: &Protocol,
+    observer: &mut dyn FnMut(&Estimate) -> ControlFlow<()>,
+    stop: &Stop,
+) -> Result<Regression, EvaluationError> {
     protocol.check()?;
     options.check()?;
     let value_of = values(data)?;

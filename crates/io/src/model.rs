@@ -226,7 +226,10 @@ impl StagedFiles {
 /// safetensors file, a later version of the format, another checksum than the bytes have, a table of another element type
 /// than F32, F64 and U32, a NaN.
 pub fn load(path: impl AsRef<Path>) -> Result<ModelFile, ModelError> {
-    let path = path.as_ref();
+    load_from(path.as_ref())
+}
+
+fn load_from(path: &Path) -> Result<ModelFile, ModelError> {
     let refuse = |problem| ModelError::new(path, problem);
     let file = File::open(path).map_err(|error| refuse(ModelProblem::Unreadable(error)))?;
     let about = file.metadata().map_err(|error| refuse(ModelProblem::Unreadable(error)))?;

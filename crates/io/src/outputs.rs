@@ -60,18 +60,21 @@ pub fn check_outputs<I: AsRef<Path>, O: AsRef<Path>>(
     inputs: impl IntoIterator<Item = I>,
     outputs: impl IntoIterator<Item = O>,
 ) -> Result<(), OutputError> {
-    let mut read = Vec::new();
-    for input in inputs {
-        let input = input.as_ref();
-        let beside =
-            if Name::from_path(input).has_vocabulary() { vocabulary_beside(input) } else { Vec::new() };
-        let cells = cells_beside(input).into_iter().flatten();
-        read.extend(std::iter::once(input.to_owned()).chain(beside).chain(cells));
-    }
+    let inputs = inputs.into_iter().flat_map(|input| with_files_beside(input.as_ref())).collect();
+    check(inputs, outputs.into_iter().map(|output| output.as_ref().to_owned()).collect())
+}
+
+/// A path, and those that are read with it.
+fn with_files_beside(input: &Path) -> Vec<PathBuf> {
+    let beside = if Name::from_path(input).has_vocabulary() { vocabulary_beside(input) } else { Vec::new() };
+    let cells = cells_beside(input).into_iter().flatten();
+    std::iter::once(input.to_owned()).chain(beside).chain(cells).collect()
+}
+
+fn check(read: Vec<PathBuf>, outputs: Vec<PathBuf>) -> Result<(), OutputError> {
     let read: Vec<_> = read.into_iter().filter_map(|path| Identity::of(&path).map(|id| (path, id))).collect();
     let mut written: Vec<(PathBuf, Identity)> = Vec::new();
     for output in outputs {
-        let output = output.as_ref().to_owned();
         let Some(identity) = Identity::of(&output) else { continue };
         let same = |(_, other): &&(PathBuf, Identity)| identity.is_that_of(other);
         if let Some((input, _)) = read.iter().find(same) {

@@ -199,7 +199,34 @@ pub fn visit<E: From<ReadError>>(
     options: &ReadOptions,
     mut each: impl FnMut(Item<'_>) -> Result<(), E>,
 ) -> Result<Summary, E> {
-    let (path, each) = (path.as_ref(), &mut each);
+    // Compiled once, not for every type of error.
+    let mut own = None;
+    let visited = visit_items(path.as_ref(), options, &mut |item| {
+        each(item).map_err(|error| {
+            own = Some(error);
+            Ended::ByVisitor
+        })
+    });
+    visited.map_err(|ended| match (ended, own) {
+        (Ended::ByVisitor, Some(error)) => error,
+        (Ended::Unreadable(error), _) => error.into(),
+        (Ended::ByVisitor, None) => unreachable!("the visitor ends with an error alone"),
+    })
+}
+
+/// Why items are no longer handed over.
+enum Ended {
+    ByVisitor,
+    Unreadable(ReadError),
+}
+
+impl From<ReadError> for Ended {
+    fn from(error: ReadError) -> Self {
+        Self::Unreadable(error)
+    }
+}
+
+fn visit_items(path: &Path, options: &ReadOptions, each: Visitor<'_, Ended>) -> Result<Summary, Ended> {
     let budget = Budget::new(options.limits.total_bytes);
     let about = path.metadata().map_err(|error| ReadError::new(path, None, Problem::Unreadable(error)))?;
     #[cfg(not(feature = "files"))]

@@ -100,7 +100,10 @@ pub struct SequenceSet {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_sequences(path: impl AsRef<Path>, options: &SequenceOptions) -> Result<SequenceSet, ReadError> {
-    let path = path.as_ref();
+    read_from(path.as_ref(), options)
+}
+
+fn read_from(path: &Path, options: &SequenceOptions) -> Result<SequenceSet, ReadError> {
     let source = Source::open_text(path, &Budget::new(options.limits.total_bytes))?;
     if source.head.is_empty() {
         return Err(ReadError::new(path, None, Problem::Empty));

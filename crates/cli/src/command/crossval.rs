@@ -4,10 +4,9 @@ use std::{collections::BTreeMap, io, ops::ControlFlow, path::Path, time::Instant
 
 use countgrid_classify::Confusion;
 use countgrid_corpus::SequenceCorpus;
-use countgrid_estimators::Stored;
 use countgrid_evaluation::{
     Candidate, CrossValidation, EvaluationError, EvaluationEvent, LabelledData, ModelKind, Regression,
-    cross_validate, regress,
+    Scalar, cross_validate, regress,
 };
 use countgrid_io::{check_outputs, check_writable, write_atomically};
 use countgrid_map::group_digits;
@@ -38,7 +37,7 @@ pub(crate) fn run(args: &CrossvalArgs, interrupt: &Interrupt) -> Result<(), Fail
 }
 
 /// The labelled documents, over every word that there is.
-pub(crate) fn labelled<T: Stored>(
+pub(crate) fn labelled<T: Scalar>(
     args: &EvaluationArgs,
     outputs: &[&Path],
     report: &Report,
@@ -69,7 +68,7 @@ pub(crate) fn labelled<T: Stored>(
     LabelledData::new(corpus, Some(sequences)).map_err(of_file)
 }
 
-fn cross_validated<T: Stored>(
+fn cross_validated<T: Scalar>(
     args: &EvaluationArgs,
     output: Option<&Path>,
     choices: &[Choice],
@@ -240,7 +239,7 @@ fn report_accuracy(
     );
 }
 
-fn write<T: Stored>(
+fn write<T: Scalar>(
     (out, raw): (&mut dyn io::Write, bool),
     data: &LabelledData<T>,
     candidates: &[Candidate],
@@ -259,7 +258,7 @@ fn write<T: Stored>(
     csv.flush()
 }
 
-fn write_estimates<T: Stored>(
+fn write_estimates<T: Scalar>(
     (out, raw): (&mut dyn io::Write, bool),
     data: &LabelledData<T>,
     result: &Regression,

@@ -9,8 +9,7 @@ use std::{
 };
 
 use clap::{ArgAction, CommandFactory};
-use countgrid_estimators::Stored;
-use countgrid_evaluation::cross_validate;
+use countgrid_evaluation::{Scalar, cross_validate};
 use countgrid_io::{StagedFiles, check_outputs, check_writable};
 use countgrid_map::pictures::{Curve, LineChart, Point};
 use serde_json::{Map, Value, json};
@@ -53,7 +52,7 @@ pub(crate) fn run(args: &SweepArgs, interrupt: &Interrupt) -> Result<(), Failure
 /// A result, as results.json has it: an object with the options tried and what came out.
 type Row = Map<String, Value>;
 
-fn sweep<T: Stored>(
+fn sweep<T: Scalar>(
     args: &EvaluationArgs,
     folder: &Path,
     choices: &[Choice],

@@ -13,6 +13,7 @@ mod state;
 mod sums;
 mod training;
 
+pub(crate) use self::state::first_state;
 pub use self::{
     documents::LeafDocuments,
     error::DistributedError,

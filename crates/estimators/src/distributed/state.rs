@@ -225,6 +225,13 @@ pub fn start<T: Stored>(
     options: &DistributedOptions,
     from: &DistributedStart,
 ) -> Result<ModelFile, EstimatorError> {
+    T::start(options, from)
+}
+
+pub(crate) fn first_state<T: Stored>(
+    options: &DistributedOptions,
+    from: &DistributedStart,
+) -> Result<ModelFile, EstimatorError> {
     let text = |name: &str| DistributedError::Text { name: name.to_owned() };
     let mut texts = ModelFile::default();
     from.info.write("", &mut texts);
@@ -325,6 +332,14 @@ pub fn finish(
     state: &ModelFile,
     documents: impl IntoIterator<Item = Result<ModelFile, EstimatorError>>,
 ) -> Result<ModelFile, EstimatorError> {
+    finish_from(state, &mut documents.into_iter())
+}
+
+/// Not generic, so that it is compiled here.
+fn finish_from(
+    state: &ModelFile,
+    documents: &mut dyn Iterator<Item = Result<ModelFile, EstimatorError>>,
+) -> Result<ModelFile, EstimatorError> {
     with_plan!(state, |options, Plan, Scalar| {
         let training = resume::<Scalar, Plan>(&options, state)?;
         if !training.is_done() {
@@ -335,7 +350,7 @@ pub fn finish(
         let labels = match names.is_empty() || names.len() > totals.features {
             true => None,
             false => {
-                let parts = documents.into_iter().map(|file| LeafDocuments::<Scalar>::from_file(file?));
+                let parts = documents.map(|file| LeafDocuments::<Scalar>::from_file(file?));
                 let (bags, labels) = LeafDocuments::gather(parts, totals.features, names)?;
                 training.check_documents(&bags, 0)?;
                 let leaf = bags.len().div_ceil(BLOCK_BAGS);
