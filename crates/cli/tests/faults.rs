@@ -3,7 +3,7 @@
 //!
 //! `CAMPAIGN_FULL=1` has every call with both errors, and every size:
 //!
-//!     CAMPAIGN_FULL=1 cargo test -p countgrid-cli --test all faults:: -- --nocapture
+//!     CAMPAIGN_FULL=1 cargo test -p countgrid-cli --test all faults:: -- --include-ignored --nocapture
 
 use crate::common;
 
@@ -328,8 +328,8 @@ fn injector(folder: &Path) -> Option<PathBuf> {
 }
 
 #[test]
-fn every_call_of_a_fit_and_a_map_fails_once() {
-    calls_fail("maps and a fit", |name| ["fit, checkpoints", "map"].contains(&name));
+fn every_call_of_a_fit_fails_once() {
+    calls_fail("a fit", |name| name == "fit, checkpoints");
 }
 
 #[test]
@@ -397,6 +397,7 @@ fn calls_fail(what: &str, of: impl Fn(&str) -> bool) {
 }
 
 #[test]
+#[ignore = "slow: `cargo test --workspace -- --include-ignored`"]
 fn files_have_a_largest_size() {
     let mut tally = Tally::default();
     for case in cases() {

@@ -1,8 +1,7 @@
-//! All tests of the crate in one program, so that what they instantiate is compiled once.
+//! All tests of the crate but those of box filters, in one program, so that what they instantiate is compiled once.
 
 mod shapes;
 
-mod box_filter;
 mod cumulative;
 mod floats;
 #[cfg(feature = "floats")]
