@@ -70,7 +70,7 @@ pub fn write_html(page: &Page, mut out: impl Write) -> Result<(), WriteError> {
     for part in parts {
         let (name, rest) = part.split_once("}}").unwrap_or((part, ""));
         match name {
-            "title" => out.write_all(escape_text(&page.title).as_bytes())?,
+            "title" => out.write_all(escape_text(title(page)).as_bytes())?,
             "style" => out.write_all(STYLE.as_bytes())?,
             "style-hash" => out.write_all(integrity(STYLE).as_bytes())?,
             "script" => out.write_all(script.as_bytes())?,
@@ -82,6 +82,11 @@ pub fn write_html(page: &Page, mut out: impl Write) -> Result<(), WriteError> {
     }
     out.flush()?;
     Ok(())
+}
+
+/// What the page is called; a heading without a text would be passed over by who listens to the page.
+fn title(page: &Page) -> &str {
+    if page.title.trim().is_empty() { "Map" } else { &page.title }
 }
 
 fn script() -> String {
@@ -190,7 +195,7 @@ fn data(page: &Page) -> Result<String, WriteError> {
     let place = |place: [f32; 2]| place.map(|x| (f64::from(x) * 1e3).round() / 1e3);
     let pointed = page.documents.iter().any(|document| document.place.is_some());
     let data = Data {
-        title: &page.title,
+        title: title(page),
         extents: page.extents,
         window: page.window,
         space: (page.space == Space::Plane).then_some("plane"),

@@ -7,7 +7,8 @@
 //! colours by label. [`regions`] are parts of the map with names, shown by zoom; a search goes over every word of the documents'
 //! whole texts, which are compressed in the page. By further [columns](PageColumn) of the data documents are filtered and coloured: a
 //! slider with a histogram for dates and numbers, a list for categories. Two lists of documents are compared by the words that one has
-//! more of, with intervals; lists and views are saved, and with `?embed` in its address a page shows the map alone. Documents may also be points of a [`Space::Plane`], each at its own position.
+//! more of, with intervals; lists and views are saved, and with `?embed` in its address a page shows the map alone. Documents may also
+//! be points of a [`Space::Plane`], each at its own position.
 //!
 //! ```
 //! use countgrid_map::{Document, Page, characteristic_words, write_html};
@@ -28,25 +29,32 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What a page does, each with the test that shows it in Chromium (`tests/browser.rs` opens pages that check themselves, by
-//! `src/page/selftest.js`) or without (`tests/page.rs`):
+//! What a page does, each with the test that shows it in Chromium and in Firefox (`tests/browser.rs` opens pages that check themselves,
+//! by `src/page/selftest.js`) or without (`tests/page.rs`); and what others have of it, as far as their sources and manuals of mid 2026
+//! show: BC is BrowseCloud, WM WizMap, DMP DataMapPlot, EA Embedding Atlas, LS Latent Scope; ✓ yes, ~ in part, – not found, ? not looked at.
 //!
-//! | | shown by |
-//! |---|---|
-//! | one file, no request, strict content security policy | `nothing_points_out_of_the_page`; "no requests" |
-//! | hostile titles, words, labels, columns and texts are text; `javascript:` is no link | `text_stays_text`; page "hostile"; "only addresses of the web are links" |
-//! | a torus without a seam, planes, rings | "no seam", "held", "one copy" |
-//! | regions with names on three levels, a table of contents | `quarters_are_found_and_named`; "names apart", "contents" |
-//! | search over every word: phrases, `OR`, minus, beginnings; other words proposed | "search for", against a scan of the texts; "did you mean" |
-//! | whole texts to read, hits marked, documents like one | "the whole text is read", "hits are marked", "documents like it" |
-//! | 24 colours of labels | `colours_of_labels_are_told_apart` |
-//! | days and numbers as histograms with handles that play, categories with "only this", colours by any | "day", "number", "category", against a scan of the columns |
-//! | selection by drawing, also across the seam | "selected at" |
-//! | two lists by log-odds with intervals (Monroe, Colaresi and Quinn 2008) | "log-odds", against a count of the texts |
-//! | lists as CSV and JSON, the view as PNG and SVG | "table", "JSON", "the drawing is whole" |
-//! | an address brings back view, query, place, region, selection, filters and colours | "address", "the selection comes back", "colours come back" |
-//! | `?embed` | "embedded" |
-//! | documents that are added later, and the regions that grow by them | page "added"; "what was added against what was there", "shares of" |
+//! | | BC | WM | DMP | EA | LS | here, shown by |
+//! |---|---|---|---|---|---|---|
+//! | one file that needs no server, no other file and no request; strict content security policy | – | – | ✓ | ~ | – | `nothing_points_out_of_the_page`; "no requests" |
+//! | hostile titles, words, labels, columns and texts are text; `javascript:` is no link | ? | ? | ? | ? | ? | `text_stays_text`; page "hostile"; "only addresses of the web are links" |
+//! | by keyboard; no rule of axe-core is broken, wide, narrow, light and dark | – | – | ~ | ~ | ~ | `pages_are_accessible`; "keys", "wheel" |
+//! | by touch, on narrow screens | ? | – | ✓ | – | ~ | "pinch", `pages_are_accessible` |
+//! | no GPU is needed | ✓ | – | – | – | ? | all of these tests, which switch it off |
+//! | a torus without a seam, planes, rings | ✓ | – | – | – | – | "no seam", "held", "one copy" |
+//! | regions with names on three levels, a table of contents | – | ✓ | ✓ | ~ | ? | `quarters_are_found_and_named`; "names apart", "contents" |
+//! | search over every word of whole texts: phrases, `OR`, minus, beginnings; other words proposed | ~ | ~ | ~ | ~ | ~ | "search for", against a scan of the texts; "did you mean" |
+//! | whole texts to read, hits marked, documents like one | ~ | ~ | ~ | ✓ | ✓ | "the whole text is read", "hits are marked", "documents like it" |
+//! | 24 colours of labels | ? | ~ | ✓ | ✓ | ? | `colours_of_labels_are_told_apart` |
+//! | days and numbers as histograms with handles that play, categories with "only this" | – | ~ | ✓ | ✓ | ~ | "day", "number", "category", against a scan of the columns |
+//! | colours by any column | ✓ | ~ | ✓ | ✓ | ✓ | "colours come back" |
+//! | selection by drawing, also across the seam | – | – | ✓ | ✓ | ✓ | "selected at" |
+//! | two lists by log-odds with intervals (Monroe, Colaresi and Quinn 2008) | – | ~ | – | ~ | ~ | "log-odds", against a count of the texts |
+//! | lists as CSV and JSON | ✓ | – | ~ | ✓ | ~ | "table", "JSON" |
+//! | the view as PNG and SVG | – | – | – | ~ | – | "the drawing is whole", "pictures" |
+//! | an address brings back view, query, place, region, selection, filters and colours | ? | ~ | – | ✓ | ✓ | "address", "the selection comes back", "colours come back" |
+//! | `?embed` | ? | ? | ? | ? | ? | "embedded" |
+//! | documents that are added later, and the regions that grow by them | ? | ? | ? | ? | ? | page "added"; "what was added against what was there", "shares of" |
+//! | more documents than lie on one page, as points | – | ✓ | ✓ | ✓ | ✓ | – (a sample of 20,000, which the page says) |
 //!
 //! Feature `pictures`: charts, maps of points and pages as pictures for papers, SVG and PNG.
 //!

@@ -24,7 +24,7 @@ pub enum Space {
 /// Example: [`write_html`](crate::write_html).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
-    /// Heading of the page.
+    /// Heading of the page; without one it says "Map".
     pub title: String,
     /// Rows and columns of the map; on a torus `[1, n]` is a ring.
     pub extents: [usize; 2],

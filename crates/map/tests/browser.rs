@@ -1,25 +1,19 @@
-//! The page in a real browser, where there is one: it opens each page with `#selftest` and reports.
+//! The page in real browsers, where there are such: opened with `#selftest` it tries itself and reports.
+
+mod chromium;
+mod firefox;
 
 use std::env;
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 use countgrid_map::{
     Document, Field, FieldKind, Page, PageColumn, PageReadError, Region, RegionLevel, Space, Word, read_html,
     write_html,
 };
 
-/// `CHROMIUM`, or the first of the usual names on the path.
-fn browser() -> Option<PathBuf> {
-    if let Some(path) = env::var_os("CHROMIUM") {
-        return Some(path.into());
-    }
-    let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name))).find(|file| file.is_file())
-}
+use firefox::Firefox;
 
 const HOSTILE: &str = "</script><script>document.title='out'</script><img src=x onerror=\"document.body.remove()\"><!-- \
                        \u{2028}\u{2029} </title></style> &amp; \\u003c {{data}} ${1} `'\"";
@@ -161,34 +155,6 @@ fn hostile() -> Page {
     page
 }
 
-/// Opens the file with this at the end of its address and returns what it has become.
-fn opened(browser: &Path, file: &Path, end: &str, profile: &Path) -> String {
-    let output = Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args([
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--disable-extensions",
-        ])
-        .args(["--window-size=900,700", "--virtual-time-budget=60000", "--dump-dom"]) // until the texts are read
-        .arg(format!("--user-data-dir={}", profile.display()))
-        .arg(format!("file://{}{end}", file.display()))
-        .output()
-        .expect("the browser starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-/// The page's own report, `{"checks":n,"failed":[...]}`.
-fn report(browser: &Path, file: &Path, profile: &Path) -> String {
-    let dom = opened(browser, file, "#selftest", profile);
-    let Some((_, rest)) = dom.split_once("<pre id=\"selftest\">") else {
-        panic!("no report: {}", dom.chars().take(2000).collect::<String>())
-    };
-    rest.split_once("</pre>").expect("a whole element").0.into()
-}
-
 #[test]
 fn pages_come_back() {
     for page in [
@@ -240,56 +206,162 @@ fn pages_come_back() {
     assert_eq!(read_html("<html></html>"), Err(PageReadError::NoData));
 }
 
-#[test]
-#[ignore = "slow: `cargo test --workspace -- --include-ignored`"]
-fn pages_pass_their_selftest() {
-    let Some(browser) = browser() else {
-        writeln!(
-            std::io::stderr(),
-            "pages_pass_their_selftest: SKIPPED, no Chromium (set CHROMIUM to its path)"
-        )
-        .unwrap();
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let pages = [
+/// Pages of every kind, with names for files.
+fn pages() -> Vec<(&'static str, Page)> {
+    vec![
         ("torus", page([12, 16], [3, 4], 300, 3)),
         ("unlabelled", page([8, 8], [5, 5], 60, 0)),
-        ("many labels", page([9, 5], [9, 5], 90, 21)), // the window is the torus
+        ("many-labels", page([9, 5], [9, 5], 90, 21)), // the window is the torus
         ("mixture", page([5, 6], [1, 1], 20, 2)),
         ("ring", page([1, 24], [1, 5], 80, 2)),
         ("line", page([24, 1], [5, 1], 80, 2)),
-        ("one cell", page([1, 1], [1, 1], 3, 1)),
-        ("no documents", page([6, 6], [2, 2], 0, 2)),
+        ("one-cell", page([1, 1], [1, 1], 3, 1)),
+        ("no-documents", page([6, 6], [2, 2], 0, 2)),
         ("nothing", Page { extents: [4, 4], window: [2, 2], ..Page::default() }),
         ("hostile", hostile()),
         ("points", points(Space::Plane, [15, 18], 600, 3)),
-        ("points on a torus", points(Space::Torus, [12, 12], 90, 2)),
-        ("cells of a plane", Page { space: Space::Plane, ..page([7, 9], [1, 1], 60, 2) }),
-        ("a line of points", points(Space::Plane, [1, 20], 30, 0)),
-        ("a point", points(Space::Plane, [1, 1], 1, 1)),
+        ("points-on-a-torus", points(Space::Torus, [12, 12], 90, 2)),
+        ("cells-of-a-plane", Page { space: Space::Plane, ..page([7, 9], [1, 1], 60, 2) }),
+        ("a-line-of-points", points(Space::Plane, [1, 20], 30, 0)),
+        ("a-point", points(Space::Plane, [1, 1], 1, 1)),
         ("added", Page { added: Some(250), ..page([12, 16], [3, 4], 300, 3) }),
-        ("added without labels", Page { added: Some(0), ..page([8, 8], [5, 5], 60, 0) }),
-    ];
-    let profile = folder.path().join("profile");
+        ("added-without-labels", Page { added: Some(0), ..page([8, 8], [5, 5], 60, 0) }),
+    ]
+}
+
+/// A folder with a file of each of these pages.
+fn written(pages: &[(&str, Page)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
     for (name, page) in pages {
-        let file = folder.path().join(format!("{}.html", name.replace(' ', "-")));
-        write_html(&page, fs::File::create(&file).unwrap()).unwrap();
-        let report = report(&browser, &file, &profile);
-        let checks: u32 = report
-            .strip_prefix("{\"checks\":")
-            .and_then(|rest| rest.split_once(",\"failed\":[]}"))
-            .and_then(|(checks, _)| checks.parse().ok())
-            .unwrap_or_else(|| panic!("{name}: {report}"));
-        assert!(checks >= 30, "{name}: only {checks} checks ran");
-        writeln!(std::io::stderr(), "pages_pass_their_selftest: {name}: {checks} checks").unwrap();
+        write_html(page, fs::File::create(file(&folder, name)).unwrap()).unwrap();
     }
-    let file = folder.path().join("torus.html");
+    folder
+}
+
+fn file(folder: &tempfile::TempDir, name: &str) -> PathBuf {
+    folder.path().join(name).with_extension("html")
+}
+
+/// The program that this variable names, or the first of these names on the path; where there is none, that is said.
+fn program(test: &str, variable: &str, names: &[&str]) -> Option<PathBuf> {
+    if let Some(path) = env::var_os(variable) {
+        return Some(path.into());
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&path).flat_map(|folder| names.iter().map(move |name| folder.join(name)));
+    let found = found.into_iter().find(|file| file.is_file());
+    if found.is_none() {
+        writeln!(std::io::stderr(), "{test}: SKIPPED, no {} (set {variable} to its path)", names[0])
+            .expect("errors are printed");
+    }
+    found
+}
+
+/// The report that the page has made of itself, `{"checks":n,"failed":[...]}`, must be of many checks and no failure.
+fn passed(browser: &str, name: &str, report: &str) {
+    let checks: u32 = report
+        .strip_prefix("{\"checks\":")
+        .and_then(|rest| rest.split_once(",\"failed\":[]}"))
+        .and_then(|(checks, _)| checks.parse().ok())
+        .unwrap_or_else(|| panic!("{browser}, {name}: {report}"));
+    assert!(checks >= 30, "{browser}, {name}: only {checks} checks ran");
+    writeln!(std::io::stderr(), "{browser}, {name}: {checks} checks").expect("errors are printed");
+}
+
+#[test]
+#[ignore = "slow: `cargo test --workspace -- --include-ignored`"]
+fn pages_pass_their_selftest() {
+    let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
+    let Some(browser) = program("pages_pass_their_selftest", "CHROMIUM", &names) else { return };
+    let pages = pages();
+    let folder = written(&pages);
+    let profile = folder.path().join("profile");
+    for (name, _) in &pages {
+        passed("Chromium", name, &chromium::report(&browser, &file(&folder, name), &profile));
+    }
     for (end, embedded) in [("", false), ("?embed", true), ("?embed#q=sun", true)] {
-        assert_eq!(
-            opened(&browser, &file, end, &profile).contains("<body class=\"embed\">"),
-            embedded,
-            "{end}"
-        );
+        let whole = chromium::opened(&browser, &file(&folder, "torus"), end, &profile);
+        assert_eq!(whole.contains("<body class=\"embed\">"), embedded, "{end}");
     }
 }
+
+#[test]
+#[ignore = "slow: `cargo test --workspace -- --include-ignored`"]
+fn pages_pass_their_selftest_in_firefox() {
+    let names = ["firefox", "firefox-esr"];
+    let Some(browser) = program("pages_pass_their_selftest_in_firefox", "FIREFOX", &names) else { return };
+    let pages = pages();
+    let folder = written(&pages);
+    let mut firefox = Firefox::start(&browser, false);
+    for (name, _) in &pages {
+        firefox.open(&file(&folder, name), "#selftest");
+        passed("Firefox", name, &firefox.run(REPORT));
+    }
+}
+
+const REPORT: &str = "const [done] = arguments;
+    const wait = () => { const own = document.querySelector('#selftest'); if (own) done(own.textContent); else setTimeout(wait, 50); };
+    wait();";
+
+/// What a person does to see each part of the page; each leaves some time for what it starts.
+const STATES: [(&str, &str, &str); 8] = [
+    ("as it opens", "", ""),
+    ("embedded", "?embed", ""),
+    ("a search", "#q=sun", ""),
+    ("a search that finds nothing", "#q=sunn", ""),
+    ("a place", "#at=1,1", ""),
+    ("a document", "", "document.querySelector('#list button')?.click();"),
+    (
+        "everything folded out",
+        "",
+        "for (const part of document.querySelectorAll('details')) part.open = true;",
+    ),
+    (
+        "a comparison",
+        "",
+        "for (const part of document.querySelectorAll('details')) part.open = true;
+         for (const [id, option] of [['labelA', 1], ['labelB', 2]]) {
+           const select = document.getElementById(id);
+           if (option < select.options.length) select.selectedIndex = option;
+           select.dispatchEvent(new Event('change', { bubbles: true }));
+         }",
+    ),
+];
+
+/// The rules of axe-core on every part of the page, wide and light, narrow and dark: none is broken.
+#[test]
+#[ignore = "slow: `cargo test --workspace -- --include-ignored`"]
+fn pages_are_accessible() {
+    let Some(browser) = program("pages_are_accessible", "FIREFOX", &["firefox", "firefox-esr"]) else {
+        return;
+    };
+    let Some(axe) = env::var_os("AXE") else {
+        writeln!(std::io::stderr(), "pages_are_accessible: SKIPPED, AXE does not name axe-core's axe.min.js")
+            .unwrap();
+        return;
+    };
+    let axe = fs::read_to_string(axe).expect("AXE is the file axe.min.js");
+    let pages = pages();
+    let folder = written(&pages);
+    for (dark, size) in [(false, [1200, 800]), (true, [500, 900])] {
+        let mut firefox = Firefox::start(&browser, dark);
+        firefox.resize(size);
+        for name in ["torus", "unlabelled", "many-labels", "nothing", "points", "added"] {
+            for (state, end, action) in STATES {
+                firefox.open(&file(&folder, name), end);
+                let found = firefox.run(&[&axe, ";", action, AUDIT].concat());
+                let (passes, broken) = found.split_once('\n').unwrap_or(("0", &found));
+                let which = format!("{name}, {state}, {size:?}, dark {dark}");
+                assert!(broken.is_empty(), "{which}: {broken}");
+                assert!(passes.parse::<u32>().unwrap() >= 20, "{which}: only {passes} rules hold");
+            }
+        }
+    }
+}
+
+const AUDIT: &str = ";
+    const [done] = arguments;
+    setTimeout(() => axe.run(document).then(
+      ({ passes, violations }) => done([passes.length, ...violations.map(({ id, help, nodes }) =>
+        `${id}: ${help}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(' | ')}`)].join('\\n') + (violations.length ? '' : '\\n')),
+      (error) => done(`0\\n${error}`)), 200);";

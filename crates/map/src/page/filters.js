@@ -104,7 +104,7 @@ const categoryControl = (field) => {
       toggle.setAttribute("aria-pressed", String(field.shown[id]));
       toggle.addEventListener("click", () => { field.shown[id] = !field.shown[id]; filtered(); });
       const only = element("button", { type: "button", className: "only", textContent: "only this" });
-      only.setAttribute("aria-label", `only ${name}`);
+      only.setAttribute("aria-label", `only this: ${name}`);
       only.addEventListener("click", () => { field.shown.forEach((_, other) => { field.shown[other] = other === id; }); filtered(); });
       return element("div", { className: "row" }, toggle, only);
     });

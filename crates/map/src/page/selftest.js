@@ -34,7 +34,9 @@ const selftest = () => {
     check("edges", onto(-1, 5) === 0 && onto(7, 5) === 5 && cellAt(5, 5) === 4 && way(4.5, 0.5, 5) === -4 && covers(-2, 3, 8) === 1 / 3);
     look(-3, rows + 3, view.fit * 2);
     const [west, south] = onTorus(0, view.height);
-    check("held", west >= -1e-6 && south <= rows + 1e-6);
+    const beside = (extent, shown) => Math.max(0, (shown - extent) / 2); // where the screen shows more than there is, it lies in the middle
+    check("held", west >= -beside(columns, view.width / view.scale) - 1e-6 &&
+      south <= rows + beside(rows, view.height / (view.scale * view.ratio)) + 1e-6);
     let drawn = 0;
     copies(columns / 2, rows / 2, 1e9, 1e9, () => { drawn += 1; });
     check("one copy", drawn === 1);
@@ -493,7 +495,7 @@ const selftest = () => {
     Object.keys(object.columns).length === new Set(columnsOfPage.map(({ name }) => name)).size && (object.label ?? "") === ownLabel(documents[id])));
   check("pictures", canvas.toDataURL().startsWith("data:image/png"));
   embed(true);
-  check("embedded", getComputedStyle(document.querySelector("aside")).display === "none" && !part("whole").hidden &&
+  check("embedded", document.querySelector("aside").offsetWidth === 1 && document.querySelector("aside").offsetHeight === 1 && !part("whole").hidden &&
     part("whole").textContent.startsWith(data.title) && canvas.getBoundingClientRect().width === document.documentElement.clientWidth);
   embed(new URLSearchParams(location.search).has("embed"));
   resize();
