@@ -1,8 +1,14 @@
 """Fits on Dask workers have the bytes of fits on one machine."""
 
+import contextlib
 import logging
 import os
 import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -65,29 +71,144 @@ def test_bytes_on_workers(workers, expected):
     assert grid.to_bytes() == expected
 
 
+@contextlib.contextmanager
+def during_iteration(number, act):
+    """Calls a function once, when an iteration has ended and the fit is not over."""
+    called = []
+
+    class Act(logging.Handler):
+        def emit(self, record):
+            if not called and f"iteration {number}" in record.getMessage():
+                called.append(True)
+                act()
+
+    log, handler = logging.getLogger("countgrid"), Act()
+    before = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+        log.removeHandler(handler)
+    assert called, f"there was no iteration {number}"
+
+
+def holder(client):
+    """The worker that has most, and its process."""
+    has = client.has_what()
+    worker = max(has, key=lambda worker: len(has[worker]))
+    return worker, client.run(os.getpid, workers=[worker])[worker]
+
+
 def test_a_killed_worker_is_made_up_for(expected):
     with cluster(3) as own, distributed.Client(own) as client:
-        killed = []
-
-        class Kill(logging.Handler):
-            def emit(self, record):
-                if len(killed) == 0 and "iteration 2" in record.getMessage():
-                    has = client.has_what()
-                    victim = max(has, key=lambda worker: len(has[worker]))
-                    killed.append(client.run(os.getpid, workers=[victim])[victim])
-                    os.kill(killed[0], signal.SIGKILL)
-
-        log, handler = logging.getLogger("countgrid"), Kill()
-        before = log.level
-        log.addHandler(handler)
-        log.setLevel(logging.DEBUG)
-        try:
+        with during_iteration(2, lambda: os.kill(holder(client)[1], signal.SIGKILL)):
             grid = parts.fit(CountingGrid(**GRID), delayed(10_000, 30_000), client=client)
-        finally:
-            log.setLevel(before)
-            log.removeHandler(handler)
-    assert killed, "no worker was killed"
     assert grid.to_bytes() == expected
+
+
+def test_a_slow_worker_is_waited_for(expected):
+    with cluster(2) as own, distributed.Client(own) as client:
+
+        paused = []
+
+        def pause():
+            _, process = holder(client)
+            os.kill(process, signal.SIGSTOP)
+            paused.append(time.monotonic())
+            threading.Timer(1.5, os.kill, (process, signal.SIGCONT)).start()
+
+        with during_iteration(2, pause):
+            grid = parts.fit(CountingGrid(**GRID), delayed(10_000, 30_000), client=client)
+        assert time.monotonic() - paused[0] > 1.5, "the fit has ended without it"
+    assert grid.to_bytes() == expected
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked for in /proc")
+def test_a_worker_out_of_memory_is_made_up_for(expected):
+    """Its nanny ends it and starts another."""
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="1 GiB"
+    ) as own, distributed.Client(own) as client:
+        ended = []
+
+        def fill():
+            worker, process = holder(client)
+            ended.append(process)
+            client.run(_fill_memory, workers=[worker], on_error="ignore")
+            deadline = time.monotonic() + 30
+            while os.path.exists(f"/proc/{process}") and time.monotonic() < deadline:
+                time.sleep(0.05)
+
+        with during_iteration(2, fill):
+            grid = parts.fit(CountingGrid(**GRID), delayed(10_000, 30_000), client=client)
+        assert ended[0] not in client.run(os.getpid).values(), "the worker was not ended"
+    assert grid.to_bytes() == expected
+
+
+def _fill_memory():
+    """Soon holds as much as the worker may have."""
+
+    def fill():
+        held = []
+        while sum(map(len, held)) < 1 << 30:
+            held.append(bytearray(os.urandom(1 << 20) * 16))
+            time.sleep(0.005)
+        time.sleep(30)
+
+    threading.Thread(target=fill, daemon=True).start()
+
+
+def _end_of_the_process():
+    os._exit(1)
+
+
+def test_rows_that_no_worker_survives():
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+        with cluster(1) as own, distributed.Client(own) as client:
+            with pytest.raises(RuntimeError, match="the cluster was lost while rows were read .*died while running it"):
+                parts.fit(CountingGrid(**GRID), [dask.delayed(_end_of_the_process)()], client=client)
+
+
+def _started(*command):
+    """A process of a module, which finds this one: the blocks are made by it."""
+    environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.abspath(__file__))}
+    null = subprocess.DEVNULL
+    return subprocess.Popen([sys.executable, "-m", *command], env=environment, stdout=null, stderr=null)
+
+
+def test_a_restarted_scheduler_goes_on_from_the_checkpoint(expected, tmp_path):
+    path, processes = tmp_path / "state", []
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+
+    def start():
+        scheduler = _started("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+        worker = _started("distributed.cli.dask_worker", address, "--no-nanny", "--nthreads", "1", "--no-dashboard")
+        processes.extend((scheduler, worker))
+        return scheduler
+
+    def blocks():
+        return [dask.delayed(rows)(low, high) for low, high in ((0, 15_000), (15_000, ROWS))]
+
+    try:
+        scheduler = start()
+        with dask.config.set({"distributed.comm.timeouts.connect": "20s"}):
+            with distributed.Client(address, timeout=20) as client, during_iteration(2, scheduler.kill):
+                with pytest.raises(RuntimeError, match="(?s)the cluster was lost in iteration .*fit again with it to go on"):
+                    parts.fit(CountingGrid(**GRID), blocks(), client=client, checkpoint=path)
+            scheduler.wait()
+            start()
+            with distributed.Client(address, timeout=20) as client:
+                grid = parts.fit(CountingGrid(**GRID), blocks(), client=client, checkpoint=path)
+        assert grid.to_bytes() == expected
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 def test_a_dask_array_is_fitted_and_placed(client, expected, whole):

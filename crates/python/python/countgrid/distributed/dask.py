@@ -14,9 +14,10 @@ the borders of blocks are.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import uuid
-from typing import Any
+from typing import Any, Callable, Iterator
 
 import numpy as np
 import scipy.sparse as sp
@@ -73,39 +74,40 @@ def fit(
         # The part before the number is what the dashboard shows. None of the tasks has effects: a lost one is run again.
         return client.submit(function, *arguments, key=f"countgrid-{name}-{run}-{place}", pure=False)
 
-    blocks = [submit("read", number, _checked, block) for number, block in enumerate(client.compute(_blocks(X)))]
-    if not blocks:
-        raise ValueError("there are no blocks of rows")
-    shapes = client.gather([submit("shape", number, _shape, block) for number, block in enumerate(blocks)])
-    columns = shapes[0][1]
-    for number, (_, found) in enumerate(shapes):
-        if found != columns:
-            raise ValueError(f"block {number} has {found} columns, and block 0 has {columns}: all blocks need the same")
-    ends = np.cumsum([rows for rows, _ in shapes])
-    rows, size = int(ends[-1]), _core.leaf_size()
-    if rows == 0:
-        raise ValueError("the blocks have no rows")
+    with _cluster(lambda: "while rows were read", checkpoint):
+        blocks = [submit("read", number, _checked, block) for number, block in enumerate(client.compute(_blocks(X)))]
+        if not blocks:
+            raise ValueError("there are no blocks of rows")
+        shapes = client.gather([submit("shape", number, _shape, block) for number, block in enumerate(blocks)])
+        columns = shapes[0][1]
+        for number, (_, found) in enumerate(shapes):
+            if found != columns:
+                raise ValueError(f"block {number} has {found} columns, and block 0 has {columns}: all blocks need the same")
+        ends = np.cumsum([rows for rows, _ in shapes])
+        rows, size = int(ends[-1]), _core.leaf_size()
+        if rows == 0:
+            raise ValueError("the blocks have no rows")
 
-    leaves = -(-rows // size)
-    group = _leaves_of_part(leaves, len(client.nthreads()))
-    documents = []
-    for first in range(0, leaves, group):
-        start, end = first * size, min((first + group) * size, rows)
-        pieces = []
-        for number in range(int(np.searchsorted(ends, start, side="right")), len(blocks)):
-            before = int(ends[number]) - shapes[number][0]
-            if before >= end:
-                break
-            if shapes[number][0]:
-                pieces.append((number, max(start - before, 0), min(end - before, shapes[number][0])))
-        cuts = [(low, high) for _, low, high in pieces]
-        own = [blocks[number] for number, _, _ in pieces]
-        documents.append(submit("documents", first, _documents, first, double, cuts, *own))
-    tokens: Any = 0.0
-    for number, block in enumerate(blocks):
-        tokens = submit("tokens", number, _tokens, tokens, block)
-    numbers = client.gather([submit("digests", number, _numbers, part) for number, part in enumerate(documents)])
-    totals = (columns, rows, sum(non_empty for _, non_empty in numbers), tokens.result())
+        leaves = -(-rows // size)
+        group = _leaves_of_part(leaves, len(client.nthreads()))
+        documents = []
+        for first in range(0, leaves, group):
+            start, end = first * size, min((first + group) * size, rows)
+            pieces = []
+            for number in range(int(np.searchsorted(ends, start, side="right")), len(blocks)):
+                before = int(ends[number]) - shapes[number][0]
+                if before >= end:
+                    break
+                if shapes[number][0]:
+                    pieces.append((number, max(start - before, 0), min(end - before, shapes[number][0])))
+            cuts = [(low, high) for _, low, high in pieces]
+            own = [blocks[number] for number, _, _ in pieces]
+            documents.append(submit("documents", first, _documents, first, double, cuts, *own))
+        tokens: Any = 0.0
+        for number, block in enumerate(blocks):
+            tokens = submit("tokens", number, _tokens, tokens, block)
+        numbers = client.gather([submit("digests", number, _numbers, part) for number, part in enumerate(documents)])
+        totals = (columns, rows, sum(non_empty for _, non_empty in numbers), tokens.result())
     digests = [digest for part, _ in numbers for digest in part]
     del blocks, tokens  # Dask keeps how they are made.
 
@@ -119,7 +121,7 @@ def fit(
             )
         state = kept
     iteration, model = 0, _core.finish_state(state)
-    try:
+    with _cluster(lambda: f"in iteration {iteration + 1}", checkpoint):
         with shown(estimator) as progress:
             while model is None:
                 # Through a task, so that it is there once for all, and again if its worker is lost.
@@ -143,11 +145,6 @@ def fit(
                 iteration += 1
                 if progress is not None:
                     progress(*at)
-    except (KilledWorker, CommClosedError, CancelledError) as error:
-        kept = "give a checkpoint to keep what is done"
-        if checkpoint is not None and os.path.exists(checkpoint):
-            kept = f"the state after the last whole iteration is in {os.fspath(checkpoint)}; fit again with it to go on"
-        raise RuntimeError(f"the cluster was lost in iteration {iteration + 1} ({error}): {kept}") from error
     estimator.model_ = model
     estimator.__dict__.pop("_state", None)  # of partial_fit
     estimator.__dict__.pop("feature_names_in_", None)
@@ -167,6 +164,18 @@ def transform(estimator: Any, X: Any) -> Any:
     if not parts:
         raise ValueError("there are no blocks of rows")
     return dask.array.concatenate(parts, axis=0, allow_unknown_chunksizes=True)
+
+
+@contextlib.contextmanager
+def _cluster(when: Callable[[], str], checkpoint: Any) -> Iterator[None]:
+    """Says when the cluster was lost, if it is, and what is kept."""
+    try:
+        yield
+    except (KilledWorker, CommClosedError, CancelledError) as error:
+        kept = "give a checkpoint to keep what is done"
+        if checkpoint is not None and os.path.exists(checkpoint):
+            kept = f"the state after the last whole iteration is in {os.fspath(checkpoint)}; fit again with it to go on"
+        raise RuntimeError(f"the cluster was lost {when()} ({error}): {kept}") from error
 
 
 def _blocks(X: Any) -> list[Any]:
