@@ -178,15 +178,16 @@ pub(crate) enum Command {
 
 #[derive(Args, Debug)]
 pub(crate) struct MapArgs {
-    /// Folder of texts, web pages, mails or documents (recursive), ZIP or TAR file of them, mailbox, CSV, TSV or JSONL file with a
-    /// text column, or counts (docword, Matrix Market, SVMlight); any of them may be gzipped; `-` is standard input. Without it: the doc comments of the
-    /// crates that Cargo has unpacked here
-    #[arg(value_parser = data_path())]
-    pub(crate) path: Option<PathBuf>,
+    /// Folders of texts, web pages, mails or documents (recursive), ZIP or TAR files of them, mailboxes, CSV, TSV or JSONL files with a
+    /// text column, or counts (docword, Matrix Market, SVMlight), any of them gzipped, or single documents; several are one collection,
+    /// in their order; `-` is standard input. Without them: the doc
+    /// comments of the crates that Cargo has unpacked here
+    #[arg(value_name = "PATH", value_parser = data_path())]
+    pub(crate) paths: Vec<PathBuf>,
     /// Add the documents of this file or folder to a map that exists, whose model is named instead of data, with its map.html beside
-    /// it; nothing that is there moves. Writes the new map into another folder (--output)
+    /// it; nothing that is there moves. Writes the new map into another folder (--output). May be given several times
     #[arg(long, value_name = "NEW", conflicts_with_all = ["GridArgs", "WordArgs", "ScaleArgs", "TopographicArgs", "ComponentialArgs", "CheckpointArgs", "model", "sample", "title"])]
-    pub(crate) add: Option<PathBuf>,
+    pub(crate) add: Vec<PathBuf>,
     /// Folder for map.html, map.svg, map.png, places.csv and model.safetensors
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     pub(crate) output: PathBuf,
@@ -312,10 +313,11 @@ impl MapModel {
 
 #[derive(Args, Debug)]
 pub(crate) struct FitArgs {
-    /// Folder of texts, web pages, mails or documents (recursive), ZIP or TAR file of them, mailbox, CSV, TSV or JSONL file with a
-    /// text column, or counts (docword, Matrix Market, SVMlight); any of them may be gzipped; `-` is standard input
-    #[arg(value_parser = data_path())]
-    pub(crate) path: PathBuf,
+    /// Folders of texts, web pages, mails or documents (recursive), ZIP or TAR files of them, mailboxes, CSV, TSV or JSONL files with a
+    /// text column, or counts (docword, Matrix Market, SVMlight), any of them gzipped, or single documents; several are one collection,
+    /// in their order; `-` is standard input
+    #[arg(required = true, value_name = "PATH", value_parser = data_path())]
+    pub(crate) paths: Vec<PathBuf>,
     /// Where to write the model
     #[arg(short, long, value_name = "MODEL", default_value = "model.safetensors")]
     pub(crate) output: PathBuf,
@@ -352,8 +354,8 @@ pub(crate) struct EmbedArgs {
     /// A model, as `map` and `fit` write it
     pub(crate) model: PathBuf,
     /// The documents, in any form that `fit` reads
-    #[arg(value_parser = data_path())]
-    pub(crate) path: PathBuf,
+    #[arg(required = true, value_name = "PATH", value_parser = data_path())]
+    pub(crate) paths: Vec<PathBuf>,
     /// File to write [default: standard output]
     #[arg(short, long, value_name = "CSV")]
     pub(crate) output: Option<PathBuf>,

@@ -25,14 +25,14 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Input<'a> {
     /// None: Cargo's doc comments.
-    pub(crate) path: Option<&'a Path>,
+    pub(crate) paths: &'a [PathBuf],
     pub(crate) options: CorpusOptions,
 }
 
 impl<'a> Input<'a> {
-    /// A path with the columns that were named. The files that the run is to write are not read: they may exist from
+    /// Paths with the columns that were named. The files that the run is to write are not read: they may exist from
     /// an earlier run.
-    pub(crate) fn new(path: Option<&'a Path>, read: &ReadArgs, outputs: &[&Path]) -> Self {
+    pub(crate) fn new(paths: &'a [PathBuf], read: &ReadArgs, outputs: &[&Path]) -> Self {
         let options = CorpusOptions {
             columns: columns(read),
             vocabulary: read.vocabulary.clone(),
@@ -41,16 +41,15 @@ impl<'a> Input<'a> {
             ignore: outputs.iter().map(|path| path.to_path_buf()).collect(),
             ..CorpusOptions::default()
         };
-        Self { path, options }
+        Self { paths, options }
     }
 
     /// Counts words and selects the vocabulary.
     pub(crate) fn read<T: Stored>(&self, report: &Report) -> Result<Corpus<T>, Failure> {
-        let corpus = match self.path {
-            Some(path) => {
-                Corpus::<T>::read(path, &self.options).map_err(|error| Failure::from(error).of_file(path))?
-            }
-            None => Corpus::read_cargo_docs(&self.options)?,
+        let corpus = match self.paths {
+            [] => Corpus::read_cargo_docs(&self.options)?,
+            paths => Corpus::<T>::read_all(paths, &self.options)
+                .map_err(|error| Failure::from(error).of_files(paths))?,
         };
         report_corpus(&corpus, report);
         Ok(corpus)
@@ -58,11 +57,19 @@ impl<'a> Input<'a> {
 }
 
 /// The files that were named to be read, so that none is written over.
-pub(crate) fn named_inputs(path: Option<&Path>, read: &ReadArgs, words: Option<&WordArgs>) -> Vec<PathBuf> {
+pub(crate) fn named_inputs(paths: &[PathBuf], read: &ReadArgs, words: Option<&WordArgs>) -> Vec<PathBuf> {
     let stop_words =
         words.map(|words| words.stop_words.as_str()).filter(|name| !STOP_WORD_LISTS.contains(name));
-    let vocabulary = read.vocabulary.as_deref();
-    [path, vocabulary, stop_words.map(Path::new)].into_iter().flatten().map(Path::to_path_buf).collect()
+    let others = [read.vocabulary.as_deref(), stop_words.map(Path::new)].into_iter().flatten();
+    paths.iter().map(PathBuf::as_path).chain(others).map(Path::to_path_buf).collect()
+}
+
+/// The paths as a report has them: one as a text, several as a list.
+pub(crate) fn paths_to_json(paths: &[PathBuf]) -> Value {
+    match paths {
+        [path] => path.to_string_lossy().into(),
+        paths => paths.iter().map(|path| path.to_string_lossy()).collect(),
+    }
 }
 
 /// The columns that were named.
@@ -169,6 +176,11 @@ pub(crate) fn report_corpus<T: Stored>(corpus: &Corpus<T>, report: &Report) {
     if let Some(source) = &corpus.source {
         let columns: serde_json::Map<String, Value> =
             source.columns.iter().map(|(role, name)| ((*role).to_owned(), name.as_str().into())).collect();
+        let paths = source
+            .paths
+            .iter()
+            .map(|(path, format)| json!({ "path": path.to_string_lossy(), "format": format.to_string() }));
+        let paths: Vec<Value> = paths.collect();
         report.event(
             "read",
             source,
@@ -177,7 +189,7 @@ pub(crate) fn report_corpus<T: Stored>(corpus: &Corpus<T>, report: &Report) {
                 "files": source.files, "skipped": source.skipped.total(), "bytes": source.bytes,
                 "documents": source.documents, "labels": source.labels, "columns": columns,
                 "unreadable": source.skipped.unreadable, "unsupported": source.skipped.unsupported,
-                "encodings": source.encodings,
+                "encodings": source.encodings, "paths": paths,
             }),
         );
         if !corpus.left_out_columns.is_empty() {

@@ -1,6 +1,9 @@
 //! What ends a run early: one message that says what is wrong, where, and what to do about it.
 
-use std::{fmt, io, path::Path};
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+};
 
 use countgrid_corpus::CorpusError;
 use countgrid_em::OptionError;
@@ -37,6 +40,14 @@ impl Failure {
         match self {
             Self::Message(message) if !names(&message, &name) => Self::Message(format!("{name}: {message}")),
             other => other,
+        }
+    }
+
+    /// Of what is in these files: as [`Failure::of_file`] of one; of several the message says which, where it can.
+    pub(crate) fn of_files(self, paths: &[PathBuf]) -> Self {
+        match paths {
+            [path] => self.of_file(path),
+            _ => self,
         }
     }
 

@@ -76,7 +76,11 @@ impl Files {
         let mut table = CsvTable::new(Vec::new(), false);
         table.write_record(["path", "why"]).ok()?;
         for LeftOut { path, why, .. } in &source.left_out {
-            table.write_record([&id_in_folder(path, &source.path), why]).ok()?;
+            let inside = match source.paths.is_empty() {
+                true => id_in_folder(path, &source.path),
+                false => path.to_string_lossy().into_owned(), // there is no folder of all of them
+            };
+            table.write_record([&inside, why]).ok()?;
         }
         Some((&self.skipped, table.into_inner()))
     }

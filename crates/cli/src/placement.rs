@@ -11,10 +11,10 @@ use crate::{args::EmbedArgs, collection::Input, failure::Failure, interrupt::Int
 /// The documents to place, over the words of a model.
 pub(crate) fn documents<T: Stored>(args: &EmbedArgs, info: &ModelInfo) -> Result<Corpus<T>, Failure> {
     let outputs: Vec<_> = args.output.iter().map(std::path::PathBuf::as_path).collect();
-    let input = Input::new(Some(&args.path), &args.read, &outputs);
+    let input = Input::new(&args.paths, &args.read, &outputs);
     let options = CorpusOptions { scaling: info.scaling, ..input.options };
-    Corpus::count(&args.path, &info.vocabulary, &info.text, &options)
-        .map_err(|error| Failure::from(error).of_file(&args.path))
+    Corpus::count_all(&args.paths, &info.vocabulary, &info.text, &options)
+        .map_err(|error| Failure::from(error).of_files(&args.paths))
 }
 
 /// Writes the table, and reports how much of the documents is known.

@@ -151,3 +151,26 @@ fn a_dash_is_standard_input() {
         fs::read_to_string(folder.join("file/places.csv")).unwrap()
     );
 }
+
+#[test]
+fn several_paths_are_as_one_folder_that_holds_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for (n, text) in ["red ants eat", "blue ants walk", "red sky dust", "blue sky rain"].iter().enumerate() {
+        let own = folder.path().join("data").join(["a", "b"][n % 2]);
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(own.join(format!("{n}.txt")), text).unwrap();
+    }
+    std::fs::write(folder.path().join("data/a/x.jpg"), b"\xff\xd8\xff\xe0\0\x10JFIF").unwrap();
+    let map = |paths: &[&str], output: &str| {
+        let rest = ["--iterations", "5", "--title", "T", "-o", output];
+        stdout(folder.path(), &[&["map"], paths, &rest].concat());
+    };
+    map(&["data"], "one");
+    map(&["data/a", "data/b"], "two");
+    for name in ["model.safetensors", "places.csv", "map.html"] {
+        let [one, two] = ["one", "two"].map(|of| std::fs::read(folder.path().join(of).join(name)).unwrap());
+        assert!(one == two, "{name}");
+    }
+    let skipped = std::fs::read_to_string(folder.path().join("two/skipped.csv")).unwrap();
+    assert!(skipped.contains("data/a/x.jpg"), "{skipped}");
+}

@@ -91,6 +91,7 @@ pub fn cargo_docs_in(home: &Path, max_documents: usize) -> Result<(Vec<Document>
         documents: documents.len(),
         labels,
         columns: Vec::new(),
+        paths: Vec::new(),
     };
     Ok((documents, summary))
 }

@@ -15,7 +15,9 @@ const SHORT: usize = 80;
 pub(crate) struct ColumnsBuilder {
     columns: Vec<Candidate>,
     wanted: Option<Vec<String>>, // by name
-    places: Vec<usize>,          // of the columns among the fields
+    known: Vec<String>,          // all that there were so far, wanted or not
+    expects_more: bool,          // whether names may come again
+    places: Vec<Option<usize>>,  // of the columns among the present fields
     documents: usize,
     bytes: usize,
     limit: usize,
@@ -54,30 +56,64 @@ impl ColumnsBuilder {
             KeepColumns::Named(names) => Some(names.clone()),
             _ => None,
         };
-        let (columns, places, left_out) = (Vec::new(), Vec::new(), Vec::new());
-        Self { columns, wanted, places, documents: 0, bytes: 0, limit: MAX_COLUMN_BYTES, left_out }
+        Self {
+            columns: Vec::new(),
+            wanted,
+            known: Vec::new(),
+            expects_more: false,
+            places: Vec::new(),
+            documents: 0,
+            bytes: 0,
+            limit: MAX_COLUMN_BYTES,
+            left_out: Vec::new(),
+        }
     }
 
-    /// Takes the names of all columns that there are, which `before` documents do not have.
+    /// Whether names may come more than once, so that a column that is wanted may come later.
+    #[cfg(feature = "files")]
+    pub(crate) fn expect_more(&mut self, more: bool) {
+        self.expects_more = more;
+    }
+
+    /// Takes the names of all columns that the documents have that follow the first `before`.
     pub(crate) fn names(&mut self, names: Vec<String>, before: usize) -> Result<(), CorpusError> {
-        if let Some(missing) = self.wanted.iter().flatten().find(|wanted| !names.contains(wanted)) {
-            return Err(CorpusError::NoSuchColumn { name: missing.clone(), columns: names });
+        for name in &names {
+            if !self.known.contains(name) {
+                self.known.push(name.clone());
+            }
+        }
+        if !self.expects_more {
+            self.all_found()?;
         }
         self.documents = before;
-        let wanted = self.wanted.take();
+        self.places = vec![None; self.columns.len()];
         for (place, name) in names.into_iter().enumerate() {
-            if wanted.as_ref().is_none_or(|wanted| wanted.contains(&name)) {
-                self.places.push(place);
+            let is_wanted = self.wanted.as_ref().is_none_or(|wanted| wanted.contains(&name));
+            // A name may be there twice: those are two columns.
+            let mut free = self.columns.iter().zip(&mut self.places).filter(|(_, place)| place.is_none());
+            if let Some((_, found)) = free.find(|(column, _)| column.name == name) {
+                *found = Some(place);
+            } else if is_wanted && !self.left_out.contains(&name) {
+                self.places.push(Some(place));
                 self.columns.push(Candidate { name, typed: Typed::Unknown, texts: Some(Texts::default()) });
             }
         }
         Ok(())
     }
 
+    /// Whether there are all columns that are wanted.
+    fn all_found(&self) -> Result<(), CorpusError> {
+        match self.wanted.iter().flatten().find(|wanted| !self.known.contains(wanted)) {
+            Some(name) => Err(CorpusError::NoSuchColumn { name: name.clone(), columns: self.known.clone() }),
+            None => Ok(()),
+        }
+    }
+
     /// Adds a document; its fields come in the order of their names.
     pub(crate) fn push(&mut self, fields: &[String]) {
         for (candidate, &place) in self.columns.iter_mut().zip(&self.places) {
-            let Some(field) = fields.get(place).filter(|field| !field.is_empty()) else { continue };
+            let field = place.and_then(|place| fields.get(place)).filter(|field| !field.is_empty());
+            let Some(field) = field else { continue };
             let before = candidate.bytes();
             candidate.push(self.documents, field);
             self.bytes = (self.bytes + candidate.bytes()).saturating_sub(before);
@@ -109,9 +145,7 @@ impl ColumnsBuilder {
         documents: usize,
         drawn: Option<&[bool]>,
     ) -> Result<(Vec<Column>, Vec<String>), CorpusError> {
-        if let Some(name) = self.wanted.into_iter().flatten().next() {
-            return Err(CorpusError::NoSuchColumn { name, columns: Vec::new() });
-        }
+        self.all_found()?;
         let columns = self.columns.into_iter().filter_map(|Candidate { name, typed, texts }| {
             let values = match (typed, texts) {
                 (Typed::Numbers(values), _) => ColumnValues::Numbers(whole(values, documents, drawn)?),

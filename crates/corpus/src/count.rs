@@ -45,6 +45,12 @@ impl<'a, T: Real + Storable> Recount<'a, T> {
         })
     }
 
+    /// Columns that are not there may come with a later one of so many paths.
+    #[cfg(feature = "files")]
+    pub(crate) fn expect_paths(&mut self, paths: usize) {
+        self.intake.expect_paths(paths);
+    }
+
     pub(crate) fn item(&mut self, item: Item<'_>) -> Result<(), CorpusError> {
         match self.intake.take(item)? {
             Some(Item::Document(document)) => {

@@ -34,6 +34,11 @@ impl Intake {
         }
     }
 
+    #[cfg(feature = "files")]
+    pub(crate) fn expect_paths(&mut self, paths: usize) {
+        self.columns.iter_mut().for_each(|columns| columns.expect_more(paths > 1));
+    }
+
     /// Takes from an item what it has besides words and counts, and returns the item if it has words or counts.
     pub(crate) fn take<'a>(&mut self, item: Item<'a>) -> Result<Option<Item<'a>>, CorpusError> {
         match item {

@@ -2,7 +2,7 @@
 //!
 //! [`Corpus`] is a data set as models take it: [`Corpus::from_documents`] and, for the browser, [`Corpus::from_texts`] count
 //! words and select the vocabulary, [`Corpus::count_documents`] counts new documents against a vocabulary that exists, and
-//! `Corpus::read` and `Corpus::count` do so with whatever a path holds. [`CorpusOptions`] are those of the program, and
+//! `Corpus::read` and `Corpus::count` do so with whatever a path holds, `Corpus::read_all` and `Corpus::count_all` with several paths as one. [`CorpusOptions`] are those of the program, and
 //! what a program reports about its input is in the fields of the result. `SequenceCorpus` holds sequences of symbols.
 //!
 //! ```
@@ -71,7 +71,7 @@ mod select;
 #[cfg(feature = "cargo-docs")]
 pub use crate::cargo_docs::{cargo_docs, cargo_docs_in};
 #[cfg(feature = "files")]
-pub use crate::read::{SequenceCorpus, read_word_sequences};
+pub use crate::read::{SequenceCorpus, read_all_word_sequences, read_word_sequences};
 pub use crate::{
     blocks::{BlockLimits, Blocks, BlocksBuilder, Storable},
     columns::{Column, ColumnValues, Date, DateError, KeepColumns, MAX_CATEGORIES, MAX_COLUMN_BYTES},

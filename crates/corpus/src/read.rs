@@ -4,7 +4,8 @@ use std::{fs, path::Path};
 
 use countgrid_counts::{Sequences, SequencesBuf};
 use countgrid_io::{
-    Alphabet, Format, Item, Limits, ReadOptions, SequenceOptions, SequenceSet, Summary, read_sequences, visit,
+    Alphabet, Format, Item, Limits, ReadOptions, SequenceOptions, SequenceSet, Summary, read_sequences,
+    visit_all,
 };
 use countgrid_math::Real;
 use countgrid_text::{TextOptions, Tokenizer, Vocabulary};
@@ -38,9 +39,30 @@ impl<T: Real + Storable> Corpus<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read(path: impl AsRef<Path>, options: &CorpusOptions) -> Result<Self, CorpusError> {
+        Self::read_all(&[path], options)
+    }
+
+    /// Reads several paths as one data set, in their order (see [`countgrid_io::read_all`]). Its name is that of the paths.
+    ///
+    /// # Errors
+    /// As [`Corpus::read`]; no path, one that is there twice, and paths that do not go together.
+    ///
+    /// ```
+    /// use countgrid_corpus::{Corpus, CorpusOptions};
+    /// let folder = tempfile::tempdir()?;
+    /// let paths = ["ants.csv", "bees.csv"].map(|name| folder.path().join(name));
+    /// std::fs::write(&paths[0], "text\nred ants\nblue ants\n")?;
+    /// std::fs::write(&paths[1], "text\nred bees\n")?;
+    /// let corpus = Corpus::<f32>::read_all(&paths, &CorpusOptions::default())?;
+    /// assert_eq!((corpus.name.as_str(), corpus.documents[2].id.as_str()), ("ants, bees", "bees.csv/1"));
+    /// assert_eq!(corpus.labels.names, ["ants.csv", "bees.csv"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_all(paths: &[impl AsRef<Path>], options: &CorpusOptions) -> Result<Self, CorpusError> {
         let mut selector = Selector::new(options)?;
-        let summary = visit_path(path.as_ref(), options, |item| selector.item(item))?;
-        selector.finish::<T>()?.read_from(file_name(&summary.path), summary)?.require_words_of_source()
+        selector.expect_paths(paths.len());
+        let summary = visit_paths(paths, options, |item| selector.item(item))?;
+        selector.finish::<T>()?.read_from(name_of(&summary), summary)?.require_words_of_source()
     }
 
     /// Reads the doc comments of the crates that Cargo has unpacked (see [`cargo_docs`](crate::cargo_docs)), 6,000 at most.
@@ -79,10 +101,24 @@ impl<T: Real + Storable> Corpus<T> {
         text: &TextOptions,
         options: &CorpusOptions,
     ) -> Result<Self, CorpusError> {
+        Self::count_all(&[path], vocabulary, text, options)
+    }
+
+    /// As [`Corpus::count`], of several paths as one data set.
+    ///
+    /// # Errors
+    /// As [`Corpus::read_all`]; no word of the vocabulary need be there.
+    pub fn count_all(
+        paths: &[impl AsRef<Path>],
+        vocabulary: &[String],
+        text: &TextOptions,
+        options: &CorpusOptions,
+    ) -> Result<Self, CorpusError> {
         let tokenizer = Tokenizer::new(text)?;
         let mut recount = Recount::new(vocabulary, &tokenizer, options)?;
-        let summary = visit_path(path.as_ref(), options, |item| recount.item(item))?;
-        recount.finish(text)?.read_from(file_name(&summary.path), summary)
+        recount.expect_paths(paths.len());
+        let summary = visit_paths(paths, options, |item| recount.item(item))?;
+        recount.finish(text)?.read_from(name_of(&summary), summary)
     }
 
     fn read_from(self, name: String, summary: Summary) -> Result<Self, CorpusError> {
@@ -96,8 +132,8 @@ impl<T: Real + Storable> Corpus<T> {
 }
 
 /// Hands over one item after the other.
-fn visit_path(
-    path: &Path,
+fn visit_paths(
+    paths: &[impl AsRef<Path>],
     options: &CorpusOptions,
     each: impl FnMut(Item<'_>) -> Result<(), CorpusError>,
 ) -> Result<Summary, CorpusError> {
@@ -115,17 +151,21 @@ fn visit_path(
         },
         ..ReadOptions::default()
     };
-    let summary = visit(path, &read, each)?;
-    if options.label_depth.is_some()
-        && !matches!(summary.format, Format::Folder | Format::Archive | Format::Mailbox)
-    {
-        return Err(CorpusError::LabelDepth { path: summary.path, format: summary.format });
-    }
+    let summary = visit_all(paths, &read, each)?;
+    let own = [(summary.path.clone(), summary.format)];
+    let parts = if summary.paths.is_empty() { &own[..] } else { &summary.paths };
+    let has_folders =
+        |format| matches!(format, Format::Folder | Format::Archive | Format::Mailbox | Format::Document);
     let is_input = |input: &Path| {
         options.ignore.iter().any(|path| fs::canonicalize(path).is_ok_and(|path| path == input))
     };
-    if fs::canonicalize(&summary.path).is_ok_and(|input| is_input(&input)) {
-        return Err(CorpusError::InputIsOutput { path: summary.path });
+    for (path, format) in parts {
+        if options.label_depth.is_some() && !has_folders(*format) {
+            return Err(CorpusError::LabelDepth { path: path.clone(), format: *format });
+        }
+        if fs::canonicalize(path).is_ok_and(|input| is_input(&input)) {
+            return Err(CorpusError::InputIsOutput { path: path.clone() });
+        }
     }
     Ok(summary)
 }
@@ -155,12 +195,25 @@ pub fn read_word_sequences(
     text: &TextOptions,
     options: &CorpusOptions,
 ) -> Result<Option<SequencesBuf<u32>>, CorpusError> {
+    read_all_word_sequences(&[path], vocabulary, text, options)
+}
+
+/// As [`read_word_sequences`], of several paths as one data set.
+///
+/// # Errors
+/// As [`Corpus::read_all`]; words that are too many to be numbered.
+pub fn read_all_word_sequences(
+    paths: &[impl AsRef<Path>],
+    vocabulary: &[String],
+    text: &TextOptions,
+    options: &CorpusOptions,
+) -> Result<Option<SequencesBuf<u32>>, CorpusError> {
     let tokenizer = Tokenizer::new(text)?;
     let words = Vocabulary::new(vocabulary, &tokenizer);
     let too_many = || CorpusError::Vocabulary { features: u32::MAX as usize, words: vocabulary.len() };
     let (unknown, mut counts) = (u32::try_from(vocabulary.len()).map_err(|_| too_many())?, false);
     let mut sequences = SequencesBuf::new(vocabulary.len().saturating_add(1));
-    visit_path(path.as_ref(), options, |item| match item {
+    visit_paths(paths, options, |item| match item {
         Item::Document(document) => {
             let mut own: Vec<u32> =
                 words.features(&document.text).map(|feature| feature.unwrap_or(unknown)).collect();
@@ -176,6 +229,21 @@ pub fn read_word_sequences(
         _ => Ok(()),
     })?;
     Ok((!counts).then_some(sequences))
+}
+
+/// Paths that a name is made of, at most.
+const NAMED: usize = 3;
+
+/// The name of what was read.
+fn name_of(summary: &Summary) -> String {
+    if summary.paths.is_empty() {
+        return file_name(&summary.path);
+    }
+    let names: Vec<String> = summary.paths.iter().take(NAMED).map(|(path, _)| file_name(path)).collect();
+    match summary.paths.len().saturating_sub(NAMED) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
 }
 
 /// The name of a file without its endings, or of a folder.

@@ -48,6 +48,12 @@ impl<'o> Selector<'o> {
         })
     }
 
+    /// Columns that are not there may come with a later one of so many paths.
+    #[cfg(feature = "files")]
+    pub(crate) fn expect_paths(&mut self, paths: usize) {
+        self.intake.expect_paths(paths);
+    }
+
     pub(crate) fn item(&mut self, item: Item<'_>) -> Result<(), CorpusError> {
         match self.intake.take(item)? {
             Some(Item::Document(document)) => {

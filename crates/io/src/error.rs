@@ -162,6 +162,14 @@ pub enum Problem {
     TooManySymbols,
     /// Symbols before the first header of a FASTA file.
     NoFastaHeader,
+    /// No path was named.
+    NoPath,
+    /// A path that was named before.
+    PathTwice,
+    /// Counts after a path that holds texts, or texts after one that holds counts.
+    NotTogether { first: PathBuf, counts: bool },
+    /// Counts of other words than those of the first path: one is missing or too many.
+    OtherWords { first: PathBuf, word: String, missing: bool },
 }
 
 impl fmt::Display for Problem {
@@ -282,6 +290,16 @@ impl fmt::Display for Problem {
             Self::NoFastaHeader => {
                 f.write_str("a line that begins with `>` is expected before the first sequence")
             }
+            Self::NoPath => f.write_str("no file and no folder was named"),
+            Self::PathTwice => f.write_str("named twice"),
+            Self::NotTogether { first, counts } => {
+                let (own, other) = if *counts { ("counts", "texts") } else { ("texts", "counts") };
+                write!(f, "holds {own}, and {} {other}, which do not go together", first.display())
+            }
+            Self::OtherWords { first, word, missing } => {
+                let has = if *missing { "has not" } else { "has, besides," };
+                write!(f, "not the words of {}: it {has} `{}`", first.display(), excerpt(word))
+            }
         }
     }
 }
@@ -367,6 +385,10 @@ impl Problem {
                 f.write_str("mend the sequence, or name an alphabet that has this symbol")
             }
             Self::TooManySymbols => f.write_str("check that this is the file you mean: a character is a symbol"),
+            Self::NoPath => f.write_str("name one"),
+            Self::PathTwice => f.write_str("name each path once"),
+            Self::NotTogether { .. } => f.write_str("read texts and counts in two runs"),
+            Self::OtherWords { .. } => f.write_str("give all counts one vocabulary, with zeros where a word does not occur"),
             Self::NoFastaHeader => f.write_str("put one there, such as `>name`; or, if each line is a sequence, say so"),
         }
     }

@@ -151,8 +151,27 @@ pub(crate) struct Found {
     pub(crate) encodings: BTreeMap<&'static str, usize>,
 }
 
-/// Hands over the documents among the files listed, one after the other, without a label.
+/// Hands over the documents among the files listed, one after the other, without a label. That there are none is an error.
 pub(crate) fn each<E: From<ReadError>>(
+    folder: &Path,
+    listing: Listing,
+    budget: &Budget,
+    options: &ReadOptions,
+    visit: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
+) -> Result<Found, E> {
+    let found = each_of(folder, listing, budget, options, visit)?;
+    if found.files == 0 {
+        let passed = found.passed;
+        let first = passed.left_out.iter().find(|left| left.lost);
+        let first = first.map(|LeftOut { path, why, .. }| (id_in_folder(path, folder), why.clone()));
+        let problem = Problem::NoDocuments { skipped: passed.skipped.total(), first };
+        return Err(ReadError::new(folder, None, problem).into());
+    }
+    Ok(found)
+}
+
+/// As [`each`], of files that may hold no documents.
+pub(crate) fn each_of<E: From<ReadError>>(
     folder: &Path,
     listing: Listing,
     budget: &Budget,
@@ -187,12 +206,6 @@ pub(crate) fn each<E: From<ReadError>>(
         read += usize::from(reading.ids.len() > before);
     }
     let Reading { mut passed, ids, pages, encodings, .. } = reading;
-    if read == 0 {
-        let first = passed.left_out.iter().find(|left| left.lost);
-        let first = first.map(|LeftOut { path, why, .. }| (id_in_folder(path, folder), why.clone()));
-        let problem = Problem::NoDocuments { skipped: passed.skipped.total(), first };
-        return Err(ReadError::new(folder, None, problem).into());
-    }
     passed.left_out.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(Found { labels: labels(&ids), files: read, pages, passed, encodings })
 }

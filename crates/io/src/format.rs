@@ -23,6 +23,10 @@ pub enum Format {
     MatrixMarket,
     /// Counts in the format of SVMlight and LIBSVM, with a vocabulary.
     SvmLight,
+    /// A file that is one document, of several paths.
+    Document,
+    /// Several paths, of any formats.
+    Several,
     /// Something that no reader here knows, in the words of who read it. Asking for it is refused.
     Other(&'static str),
 }
@@ -40,6 +44,8 @@ impl fmt::Display for Format {
             Self::Docword => "docword counts",
             Self::MatrixMarket => "Matrix Market counts",
             Self::SvmLight => "SVMlight counts",
+            Self::Document => "document",
+            Self::Several => "several paths",
             Self::Other(what) => what,
         })
     }

@@ -83,6 +83,8 @@ mod records;
 mod rtf;
 mod runs;
 mod sequences;
+#[cfg(feature = "files")]
+mod several;
 mod source;
 mod svmlight;
 mod table;
@@ -114,6 +116,8 @@ pub use crate::read::{DataSet, Summary, read, visit};
 pub use crate::sequences::{
     SequenceFormat, SequenceOptions, SequenceSet, read_sequences, read_sequences_from,
 };
+#[cfg(feature = "files")]
+pub use crate::several::{read_all, visit_all};
 #[cfg(feature = "files")]
 pub use crate::source::read_text_file;
 pub use crate::source::{Limits, open};

@@ -32,6 +32,21 @@ impl Skipped {
     }
 }
 
+#[cfg(feature = "files")]
+impl Skipped {
+    /// Adds those of another path.
+    pub(crate) fn add(&mut self, other: Self) {
+        let Self { hidden, binary, empty, tables, special, unreadable, unsupported } = other;
+        self.hidden += hidden;
+        self.binary += binary;
+        self.empty += empty;
+        self.tables += tables;
+        self.special += special;
+        self.unreadable += unreadable;
+        self.unsupported += unsupported;
+    }
+}
+
 /// A file or folder that was not read, and why.
 ///
 /// Example: [`Summary`](crate::Summary).

@@ -73,12 +73,83 @@ pub struct Summary {
     pub labels: usize,
     /// The columns used, by role; empty where there are none.
     pub columns: Vec<(&'static str, String)>,
+    /// Where several paths were read ([`read_all`](crate::read_all)): these, and what each was taken for. The other fields are of all
+    /// of them, but for `path`, which is the first.
+    pub paths: Vec<(PathBuf, Format)>,
+}
+
+/// Paths that are named of several.
+const NAMED: usize = 3;
+
+#[cfg(feature = "files")]
+impl Summary {
+    /// Nothing was read yet.
+    pub(crate) fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            format: Format::Folder,
+            gzip: false,
+            files: 0,
+            skipped: Skipped::default(),
+            left_out: Vec::new(),
+            pages: 0,
+            encodings: BTreeMap::new(),
+            bytes: 0,
+            documents: 0,
+            labels: 0,
+            columns: Vec::new(),
+            paths: Vec::new(),
+        }
+    }
+
+    /// Adds what was read of another path; bytes and labels are not added up.
+    pub(crate) fn add(&mut self, read: Self) {
+        let Self { gzip, files, skipped, left_out, pages, encodings, documents, columns, .. } = read;
+        self.gzip |= gzip;
+        self.files += files;
+        self.skipped.add(skipped);
+        self.left_out.extend(left_out);
+        self.pages += pages;
+        encodings.into_iter().for_each(|(name, files)| *self.encodings.entry(name).or_default() += files);
+        self.documents += documents;
+        for column in columns {
+            if !self.columns.contains(&column) {
+                self.columns.push(column);
+            }
+        }
+    }
+}
+
+impl Summary {
+    /// What was read, by name: the path, or the first of several.
+    ///
+    /// ```
+    /// use countgrid_io::{ReadOptions, read_all};
+    /// let folder = tempfile::tempdir()?;
+    /// let paths = ["a.txt", "b.txt", "c.txt", "d.txt"].map(|name| folder.path().join(name));
+    /// paths.iter().try_for_each(|path| std::fs::write(path, "A text."))?;
+    /// let (_, summary) = read_all(&paths, &ReadOptions::default())?;
+    /// assert!(summary.names().ends_with("c.txt and 1 more"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn names(&self) -> String {
+        if self.paths.is_empty() {
+            return self.path.display().to_string();
+        }
+        let named: Vec<String> =
+            self.paths.iter().take(NAMED).map(|(path, _)| path.display().to_string()).collect();
+        match self.paths.len().saturating_sub(NAMED) {
+            0 => named.join(", "),
+            more => format!("{} and {more} more", named.join(", ")),
+        }
+    }
 }
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let gzip = if self.gzip { ", gzip" } else { "" };
-        write!(f, "{} ({}{gzip}): {} documents", self.path.display(), self.format, self.documents)?;
+        write!(f, "{} ({}{gzip}): {} documents", self.names(), self.format, self.documents)?;
         if self.labels > 0 {
             write!(f, ", {} labels", self.labels)?;
         }
@@ -201,21 +272,27 @@ pub fn visit<E: From<ReadError>>(
 ) -> Result<Summary, E> {
     // Compiled once, not for every type of error.
     let mut own = None;
-    let visited = visit_items(path.as_ref(), options, &mut |item| {
+    let budget = Budget::new(options.limits.total_bytes);
+    let visited = visit_items(path.as_ref(), options, &budget, &mut |item| {
         each(item).map_err(|error| {
             own = Some(error);
             Ended::ByVisitor
         })
     });
-    visited.map_err(|ended| match (ended, own) {
+    visited.map_err(|error| ended(error, own))
+}
+
+/// The error of who ended a visit.
+pub(crate) fn ended<E: From<ReadError>>(ended: Ended, own: Option<E>) -> E {
+    match (ended, own) {
         (Ended::ByVisitor, Some(error)) => error,
         (Ended::Unreadable(error), _) => error.into(),
         (Ended::ByVisitor, None) => unreachable!("the visitor ends with an error alone"),
-    })
+    }
 }
 
 /// Why items are no longer handed over.
-enum Ended {
+pub(crate) enum Ended {
     ByVisitor,
     Unreadable(ReadError),
 }
@@ -226,8 +303,12 @@ impl From<ReadError> for Ended {
     }
 }
 
-fn visit_items(path: &Path, options: &ReadOptions, each: Visitor<'_, Ended>) -> Result<Summary, Ended> {
-    let budget = Budget::new(options.limits.total_bytes);
+pub(crate) fn visit_items(
+    path: &Path,
+    options: &ReadOptions,
+    budget: &Budget,
+    each: Visitor<'_, Ended>,
+) -> Result<Summary, Ended> {
     let about = path.metadata().map_err(|error| ReadError::new(path, None, Problem::Unreadable(error)))?;
     #[cfg(not(feature = "files"))]
     if about.is_dir() {
@@ -243,19 +324,19 @@ fn visit_items(path: &Path, options: &ReadOptions, each: Visitor<'_, Ended>) -> 
             _ => listing.sole_table(path)?,
         };
         return match table {
-            Some(table) => visit_file(table, options, &budget, each),
+            Some(table) => visit_file(table, options, budget, each),
             None if options.format.is_none() && listing.has_objects() => {
                 listing.files.retain(|path| Name::from_path(path).is_table());
-                visit_folder(path, Format::JsonLines, listing, options, &budget, each)
+                visit_folder(path, Format::JsonLines, listing, options, budget, each)
             }
-            None => visit_folder(path, Format::Folder, listing, options, &budget, each),
+            None => visit_folder(path, Format::Folder, listing, options, budget, each),
         };
     }
-    visit_file(path, options, &budget, each)
+    visit_file(path, options, budget, each)
 }
 
 /// Takes what a data set consists of.
-type Visitor<'a, E> = &'a mut dyn FnMut(Item<'_>) -> Result<(), E>;
+pub(crate) type Visitor<'a, E> = &'a mut dyn FnMut(Item<'_>) -> Result<(), E>;
 
 #[cfg(feature = "files")]
 fn visit_folder<E: From<ReadError>>(
@@ -284,6 +365,7 @@ fn visit_folder<E: From<ReadError>>(
         documents: labels.len(),
         labels: labels.iter().flatten().collect::<HashSet<_>>().len(),
         columns,
+        paths: Vec::new(),
     };
     each(Item::Labels(labels))?;
     Ok(summary)
@@ -328,6 +410,7 @@ fn visit_file<E: From<ReadError>>(
         documents: 0,
         labels: 0,
         columns: Vec::new(),
+        paths: Vec::new(),
     };
     let file: Arc<Path> = Arc::from(path);
     let mut labels = HashSet::new();
@@ -352,7 +435,12 @@ fn visit_file<E: From<ReadError>>(
             let counts = visit_counts(path, format, source, options, budget, &mut visit)?;
             (summary.files, documents) = counts;
         }
-        Format::Folder | Format::Archive | Format::Mailbox | Format::Other(_) => {
+        Format::Folder
+        | Format::Archive
+        | Format::Mailbox
+        | Format::Document
+        | Format::Several
+        | Format::Other(_) => {
             return refuse(Problem::NotAFolder);
         }
     }
@@ -365,7 +453,7 @@ fn visit_file<E: From<ReadError>>(
 
 /// What a file is that holds several files or messages.
 #[cfg(feature = "files")]
-fn several(head: &[u8]) -> Option<Format> {
+pub(crate) fn several(head: &[u8]) -> Option<Format> {
     #[cfg(feature = "archives")]
     if head.starts_with(crate::source::ZIP) || crate::archive::is_tar(head) {
         return Some(Format::Archive);
@@ -426,7 +514,7 @@ fn visit_counts<E: From<ReadError>>(
 }
 
 /// What a file is: by its name, or else by its first bytes.
-fn detect(path: &Path, head: &[u8], columns: &Columns) -> Result<Format, Problem> {
+pub(crate) fn detect(path: &Path, head: &[u8], columns: &Columns) -> Result<Format, Problem> {
     // A head may end inside a character.
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,

@@ -24,5 +24,6 @@ mod real_data;
 #[cfg(feature = "files")]
 mod rtf;
 mod sequences;
+mod several;
 mod table;
 mod visit;

@@ -10,10 +10,9 @@ use super::{
 
 #[derive(Args, Debug)]
 pub(crate) struct StartArgs {
-    /// Folder of text files or web pages (recursive), or CSV, TSV, JSONL file with a text column, or counts (docword, Matrix Market, SVMlight); any
-    /// of them may be gzipped
-    #[arg(value_parser = super::data_path())]
-    pub(crate) path: PathBuf,
+    /// The documents, in any form that `fit` reads
+    #[arg(required = true, value_name = "PATH", value_parser = super::data_path())]
+    pub(crate) paths: Vec<PathBuf>,
     /// Folder for state.safetensors and documents-0001.safetensors, ...
     #[arg(short, long, value_name = "DIR", default_value = "training")]
     pub(crate) output: PathBuf,

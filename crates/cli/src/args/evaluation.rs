@@ -21,9 +21,9 @@ use crate::{
 #[derive(Args, Clone, Debug)]
 pub(crate) struct EvaluationArgs {
     /// Labelled documents: a folder with a subfolder for each label, or a CSV, TSV or JSONL file with a column of text
-    /// (or columns of numbers) and one of labels
-    #[arg(value_parser = super::data_path())]
-    pub(crate) path: PathBuf,
+    /// (or columns of numbers) and one of labels; or several such, or a folder for each label
+    #[arg(required = true, value_name = "PATH", value_parser = super::data_path())]
+    pub(crate) paths: Vec<PathBuf>,
     /// How a label is predicted
     #[arg(long, default_value = "generative", value_parser = choice(&[
         ("generative", "A grid for each label; the one under which the document is most probable"),

@@ -12,8 +12,8 @@ pub(crate) struct EvaluateArgs {
     /// A model, as `map` and `fit` write it
     pub(crate) model: PathBuf,
     /// The documents, in any form that `fit` reads; for held-out measures others than those that the model was fitted to
-    #[arg(value_parser = super::data_path())]
-    pub(crate) path: PathBuf,
+    #[arg(required = true, value_name = "PATH", value_parser = super::data_path())]
+    pub(crate) paths: Vec<PathBuf>,
     /// File to write, a JSON object
     #[arg(short, long, value_name = "JSON")]
     pub(crate) output: Option<PathBuf>,

@@ -1,6 +1,6 @@
 //! `countgrid map --add`: further documents on a map that exists.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use countgrid_corpus::{Corpus, CorpusOptions};
 use countgrid_estimators::{
@@ -26,15 +26,15 @@ const PAGE_BYTES: usize = 1 << 30;
 /// With a smaller share of known words the map tells little of the documents.
 const KNOWN: f64 = 0.5;
 
-pub(super) fn run(args: &MapArgs, new: &Path, report: &Report, interrupt: &Interrupt) -> Result<(), Failure> {
-    let Some(model) = args.path.as_deref() else {
+pub(super) fn run(args: &MapArgs, report: &Report, interrupt: &Interrupt) -> Result<(), Failure> {
+    let ([model], new) = (args.paths.as_slice(), args.add.as_slice()) else {
         return Err(Failure::new(
-            "--add needs the model of a map",
+            "--add needs the model of a map, and only that",
             "countgrid map --add NEW model.safetensors",
         ));
     };
     let page = model.with_file_name("map.html");
-    let mut inputs = named_inputs(Some(new), &args.read, None);
+    let mut inputs = named_inputs(new, &args.read, None);
     inputs.extend([model.to_owned(), page.clone()]);
     let files = Files::in_folder(&args.output, false, 1, &inputs)?;
     let run = Run { args, new, page: &page, files: &files, report, interrupt };
@@ -64,7 +64,7 @@ pub(super) fn run(args: &MapArgs, new: &Path, report: &Report, interrupt: &Inter
 
 struct Run<'a> {
     args: &'a MapArgs,
-    new: &'a Path,
+    new: &'a [PathBuf],
     page: &'a Path,
     files: &'a Files,
     report: &'a Report,
@@ -80,15 +80,15 @@ impl Run<'_> {
     ) -> Result<(), Failure> {
         let Self { args, files, report, .. } = *self;
         let mut page = self.read_page()?;
-        let input = Input::new(Some(self.new), &args.read, &files.all());
+        let input = Input::new(self.new, &args.read, &files.all());
         let options = CorpusOptions {
             scaling: info.scaling,
             keep_texts: MAX_TEXT_BYTES,
             keep_columns: args.columns.keep(),
             ..input.options
         };
-        let corpus = Corpus::<T>::count(self.new, &info.vocabulary, &info.text, &options)
-            .map_err(|error| Failure::from(error).of_file(self.new))?;
+        let corpus = Corpus::<T>::count_all(self.new, &info.vocabulary, &info.text, &options)
+            .map_err(|error| Failure::from(error).of_files(self.new))?;
         report_corpus(&corpus, report);
         let (added, placements) = add(&mut page, &corpus).map_err(|error| match error {
             EstimatorError::OtherModel => Failure::new(

@@ -68,7 +68,8 @@ struct Group {
 
 pub(crate) fn run(args: &CompareArgs, interrupt: &Interrupt) -> Result<(), Failure> {
     let folder = args.output.as_path();
-    let mut inputs = named_inputs(Some(&args.path), &args.read, None);
+    let paths = std::slice::from_ref(&args.path);
+    let mut inputs = named_inputs(paths, &args.read, None);
     inputs.extend(args.models.iter().cloned());
     let files = FILES.map(|name| folder.join(name));
     check_outputs(inputs, files.clone())?;
@@ -85,8 +86,8 @@ pub(crate) fn run(args: &CompareArgs, interrupt: &Interrupt) -> Result<(), Failu
         let mut all = Vec::with_capacity(args.models.len());
         for path in &args.models {
             let (model, checksum) = load_with_checksum(path)?;
-            let input = Input::new(Some(&args.path), &args.read, &outputs);
-            let documents = Documents::new(&model, &args.path, input)?;
+            let input = Input::new(paths, &args.read, &outputs);
+            let documents = Documents::new(&model, input)?;
             let measured = documents.measure(path, &model, &options, interrupt, &report)?;
             report.event(
                 "model",

@@ -25,7 +25,7 @@ use crate::{
 
 pub(crate) fn run(args: &CrossvalArgs, interrupt: &Interrupt) -> Result<(), Failure> {
     let (output, args) = (args.output.as_deref(), &args.evaluation);
-    check_outputs(named_inputs(Some(&args.path), &args.read, Some(&args.words)), output)?;
+    check_outputs(named_inputs(&args.paths, &args.read, Some(&args.words)), output)?;
     output.map_or(Ok(()), check_writable)?;
     let report = Report::new(args.reporting.quiet, args.reporting.json);
     args.options()?;
@@ -42,27 +42,33 @@ pub(crate) fn labelled<T: Scalar>(
     outputs: &[&Path],
     report: &Report,
 ) -> Result<LabelledData<T>, Failure> {
-    let mut input = Input::new(Some(&args.path), &args.read, outputs);
+    let mut input = Input::new(&args.paths, &args.read, outputs);
     input.options.words = args.every_word()?;
     // Counts are scaled once words are selected, in each fold.
     input.options.scaling.scale = scaling(&args.numbers)?.scale;
-    let of_file = |error: EvaluationError| Failure::from(error).of_file(&args.path);
+    let of_file = |error: EvaluationError| Failure::from(error).of_files(&args.paths);
     if args.model != ModelKind::Hmm {
         return LabelledData::new(input.read::<T>(report)?, None).map_err(of_file);
     }
+    let [path] = args.paths.as_slice() else {
+        return Err(Failure::new(
+            "--model hmm reads sequences from one file, and several paths were named",
+            "join them to one file",
+        ));
+    };
     let SequenceCorpus { corpus, sequences, alphabet } =
-        SequenceCorpus::<T>::read(&args.path, &input.options).map_err(|error| of_file(error.into()))?;
+        SequenceCorpus::<T>::read(path, &input.options).map_err(|error| of_file(error.into()))?;
     let symbols = sequences.as_view().positions();
     report.event(
         "read",
         format_args!(
             "{}: {} sequences, {} symbols of the alphabet `{alphabet}`",
-            args.path.display(),
+            path.display(),
             group_digits(corpus.documents.len()),
             group_digits(symbols)
         ),
         json!({
-            "path": args.path.to_string_lossy(), "documents": corpus.documents.len(), "symbols": symbols,
+            "path": path.to_string_lossy(), "documents": corpus.documents.len(), "symbols": symbols,
         }),
     );
     LabelledData::new(corpus, Some(sequences)).map_err(of_file)
@@ -87,7 +93,7 @@ fn cross_validated<T: Scalar>(
     let (stop, protocol) = (interrupt.stop(), args.protocol());
     if args.numeric {
         let result = regress(&data, &args.options()?, &protocol, |_| ControlFlow::Continue(()), stop)
-            .map_err(|error| Failure::from(error).of_file(&args.path))?;
+            .map_err(|error| Failure::from(error).of_files(&args.paths))?;
         report_regression(&result, args, started.elapsed().as_secs_f64(), report);
         if let Some(output) = table_to_write(output, result.interrupted, result.estimates.is_empty(), report)
         {
@@ -130,7 +136,7 @@ fn cross_validated<T: Scalar>(
         },
         stop,
     )
-    .map_err(|error| Failure::from(error).of_file(&args.path))?;
+    .map_err(|error| Failure::from(error).of_files(&args.paths))?;
     if result.interrupted {
         report.note("ended early: what follows is of the folds before");
     }

@@ -36,7 +36,7 @@ pub(crate) fn start(args: &StartArgs, interrupt: &Interrupt) -> Result<(), Failu
         GridModel::Componential(options) => DistributedOptions::Componential(options),
     };
     let report = Report::new(args.reporting.quiet, args.reporting.json);
-    let inputs = named_inputs(Some(&args.path), &args.read, Some(&args.words));
+    let inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
     let state = args.output.join("state.safetensors");
     let documents: Vec<_> = (1..=args.parts.max(1))
         .map(|part| args.output.join(format!("documents-{part:04}.safetensors")))
@@ -63,7 +63,7 @@ fn start_in<T: Stored>(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let outputs: Vec<&Path> = documents.iter().map(PathBuf::as_path).chain([state]).collect();
-    let mut input = Input::new(Some(&args.path), &args.read, &outputs);
+    let mut input = Input::new(&args.paths, &args.read, &outputs);
     input.options.words = word_options(&args.words)?;
     input.options.scaling = scaling(&args.numbers)?;
     input.options.keep_documents = false;

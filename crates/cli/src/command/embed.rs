@@ -20,7 +20,7 @@ use crate::{
 };
 
 pub(crate) fn run(args: &EmbedArgs, interrupt: &Interrupt) -> Result<(), Failure> {
-    let mut inputs = named_inputs(Some(&args.path), &args.read, None);
+    let mut inputs = named_inputs(&args.paths, &args.read, None);
     inputs.extend([Some(args.model.clone()), args.features.features_from.clone()].into_iter().flatten());
     check_outputs(inputs, &args.output)?;
     if let Some(output) = &args.output {

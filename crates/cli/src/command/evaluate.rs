@@ -1,8 +1,8 @@
 //! `countgrid evaluate`: measures of a model over documents.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use countgrid_corpus::{Corpus, CorpusOptions, read_word_sequences};
+use countgrid_corpus::{Corpus, CorpusOptions, read_all_word_sequences};
 use countgrid_estimators::AnyModel;
 use countgrid_evaluation::{EvaluationError, Mean, Measure, MeasureOptions, ModelMeasures, measure};
 use countgrid_io::{check_outputs, check_writable, write_atomically};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     args::EvaluateArgs,
-    collection::{Input, named_inputs},
+    collection::{Input, named_inputs, paths_to_json},
     failure::Failure,
     interrupt::Interrupt,
     model_file::load_with_checksum,
@@ -20,7 +20,7 @@ use crate::{
 };
 
 pub(crate) fn run(args: &EvaluateArgs, interrupt: &Interrupt) -> Result<(), Failure> {
-    let mut inputs = named_inputs(Some(&args.path), &args.read, None);
+    let mut inputs = named_inputs(&args.paths, &args.read, None);
     inputs.push(args.model.clone());
     check_outputs(inputs, &args.output)?;
     args.output.as_deref().map_or(Ok(()), check_writable)?;
@@ -30,9 +30,9 @@ pub(crate) fn run(args: &EvaluateArgs, interrupt: &Interrupt) -> Result<(), Fail
     interrupt.stops("ending, without a result");
     let (model, checksum) = load_with_checksum(&args.model)?;
     let outputs: Vec<&Path> = args.output.iter().map(std::path::PathBuf::as_path).collect();
-    let input = Input::new(Some(&args.path), &args.read, &outputs);
+    let input = Input::new(&args.paths, &args.read, &outputs);
     let measured = threads::run(args.measures.threads, || {
-        Documents::new(&model, &args.path, input)?.measure(&args.model, &model, &options, interrupt, &report)
+        Documents::new(&model, input)?.measure(&args.model, &model, &options, interrupt, &report)
     })?;
     let mut text = String::new();
     let width = measured.measures.iter().map(|measure| measure.name.len()).max().unwrap_or(0);
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &EvaluateArgs, interrupt: &Interrupt) -> Result<(), Fail
     object["model"] = json!(args.model.to_string_lossy());
     object["checksum"] = json!(checksum);
     object["kind"] = json!(model.kind());
-    object["data"] = json!(args.path.to_string_lossy());
+    object["data"] = paths_to_json(&args.paths);
     object["options"] = options_to_json(&options);
     report.event("measures", format_args!("{}{text}", about(&measured)), object.clone());
     if let Some(output) = &args.output {
@@ -69,9 +69,12 @@ pub(crate) struct Documents {
 
 impl Documents {
     /// Reads them as the model's own were read, once for counts and once for the order of words.
-    pub(crate) fn new(model: &AnyModel, path: &Path, input: Input<'_>) -> Result<Self, Failure> {
+    pub(crate) fn new(model: &AnyModel, input: Input<'_>) -> Result<Self, Failure> {
+        let paths = input.paths;
         // Read twice, and anew for each of several models.
-        if std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+        let is_pipe =
+            |path: &&PathBuf| std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir());
+        if let Some(path) = paths.iter().find(is_pipe) {
             return Err(Failure::new(
                 format_args!("{}: is read more than once, and is no file or folder", path.display()),
                 "write the documents to a file first",
@@ -79,9 +82,10 @@ impl Documents {
         }
         let info = model.info();
         let options = CorpusOptions { scaling: info.scaling, keep_documents: false, ..input.options };
-        let of_path = |error| Failure::from(error).of_file(path);
-        let corpus = Corpus::count(path, &info.vocabulary, &info.text, &options).map_err(of_path)?;
-        let texts = read_word_sequences(path, &info.vocabulary, &info.text, &options).map_err(of_path)?;
+        let of_path = |error| Failure::from(error).of_files(paths);
+        let corpus = Corpus::count_all(paths, &info.vocabulary, &info.text, &options).map_err(of_path)?;
+        let texts =
+            read_all_word_sequences(paths, &info.vocabulary, &info.text, &options).map_err(of_path)?;
         // The file may have changed in between.
         let texts = texts.filter(|texts| texts.as_view().len() == corpus.bags.len());
         Ok(Self { corpus, texts })

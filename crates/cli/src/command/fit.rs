@@ -27,7 +27,7 @@ pub(crate) fn run(args: &FitArgs, interrupt: &Interrupt) -> Result<(), Failure> 
         return harmonium::fit(args, kind, interrupt);
     }
     let report = Report::new(args.reporting.quiet, args.reporting.json);
-    let inputs = named_inputs(Some(&args.path), &args.read, Some(&args.words));
+    let inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
     check_outputs(inputs, [&args.output, &Checkpoints::path_beside(&args.output)])?;
     check_writable(&args.output)?;
     let options = GridModel::new(args.model == FitModel::Componential, &args.componential, &args.fit)?;
@@ -45,7 +45,7 @@ fn fit_and_save<T: Stored>(
     report: &Report,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let mut input = Input::new(Some(&args.path), &args.read, &[&args.output]);
+    let mut input = Input::new(&args.paths, &args.read, &[&args.output]);
     input.options.words = word_options(&args.words)?;
     input.options.scaling = scaling(&args.numbers)?;
     input.options.keep_documents = false;

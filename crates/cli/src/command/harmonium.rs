@@ -37,7 +37,7 @@ const FEW_DRAWS: usize = 400;
 /// `countgrid fit --model harmonium`, `rap` or `dual-wing`.
 pub(crate) fn fit(args: &FitArgs, kind: HarmoniumKind, interrupt: &Interrupt) -> Result<(), Failure> {
     let report = Report::new(args.reporting.quiet, args.reporting.json);
-    let mut inputs = named_inputs(Some(&args.path), &args.read, Some(&args.words));
+    let mut inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
     inputs.extend(args.features.features_from.clone());
     let checkpoint = Checkpoints::path_beside(&args.output);
     check_outputs(inputs, [&args.output, &checkpoint].into_iter().chain(&args.tracing.trace))?;
@@ -85,7 +85,7 @@ fn fit_and_save<T: Stored>(
         .flatten()
         .map(PathBuf::as_path)
         .collect();
-    let mut input = Input::new(Some(&args.path), &args.read, &outputs);
+    let mut input = Input::new(&args.paths, &args.read, &outputs);
     input.options.words = word_options(&args.words)?;
     input.options.scaling = scaling(&args.numbers)?;
     input.options.keep_documents = options.kind == HarmoniumKind::DualWing;
@@ -107,9 +107,10 @@ fn fit_and_save<T: Stored>(
     let checkpoints = Checkpoints::beside(&args.output, &args.checkpoints);
     let training = match checkpoints.load()? {
         Some(file) => plan.train(&data, Some(file)).map_err(|error| checkpoints.refused(error))?,
-        None => plan.train(&data, None).map_err(|error| Failure::from(error).of_file(&args.path))?,
+        None => plan.train(&data, None).map_err(|error| Failure::from(error).of_files(&args.paths))?,
     };
-    let mut model = training::run(training, Some(&args.path), &checkpoints, report, interrupt)?;
+    let mut model =
+        training::run(training, args.paths.first().map(PathBuf::as_path), &checkpoints, report, interrupt)?;
     report_training(&model, options, report);
     model.info.describe(&corpus.name, &corpus, &input.options.words);
     {

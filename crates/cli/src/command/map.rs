@@ -27,8 +27,8 @@ use crate::{
 
 pub(crate) fn run(args: &MapArgs, interrupt: &Interrupt) -> Result<(), Failure> {
     let report = Report::new(args.reporting.quiet, args.reporting.json);
-    if let Some(new) = &args.add {
-        return add::run(args, new, &report, interrupt);
+    if !args.add.is_empty() {
+        return add::run(args, &report, interrupt);
     }
     args.check()?;
     let options = GridModel::new(args.model == MapModel::Componential, &args.componential, &args.fit)?;
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &MapArgs, interrupt: &Interrupt) -> Result<(), Failure> 
         let window = args.fit.window.as_ref().map_or(&[][..], |window| &window.0);
         layers = GridMap::new(&grid.0, window).map_err(|error| page_failure(error, grid))?.planes().layers;
     }
-    let inputs = named_inputs(args.path.as_deref(), &args.read, Some(&args.words));
+    let inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
     let files = Files::in_folder(&args.output, args.model.emission_model().is_some(), layers, &inputs)?;
     threads::run(args.fit.threads, || match (args.fit.precision, args.model.emission_model()) {
         (Precision::F32, Some(model)) => topographic::run::<f32>(args, model, &files, &report, interrupt),
@@ -74,7 +74,7 @@ fn draw<T: Stored>(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     // Also those that another model has left.
-    let mut input = Input::new(args.path.as_deref(), &args.read, &files.all());
+    let mut input = Input::new(&args.paths, &args.read, &files.all());
     input.options.words = word_options(&args.words)?;
     input.options.scaling = scaling(&args.numbers)?;
     input.options.sample = sample(args.sample, args.fit.seed);

@@ -18,7 +18,7 @@ use super::crossval::labelled;
 use crate::{
     args::{Cli, EvaluationArgs, Precision, SweepArgs},
     candidates::{Choice, choices},
-    collection::named_inputs,
+    collection::{named_inputs, paths_to_json},
     csv_table::CsvTable,
     failure::{BUG, Failure},
     interrupt::Interrupt,
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &SweepArgs, interrupt: &Interrupt) -> Result<(), Failure
         return Err(Failure::new("a sweep compares accuracies, and --numeric has none", "take crossval"));
     }
     let choices = choices(args)?;
-    let inputs = named_inputs(Some(&args.path), &args.read, Some(&args.words));
+    let inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
     check_outputs(inputs, FILES.map(|name| folder.join(name)))?;
     fs::create_dir_all(folder).map_err(|error| {
         Failure::new(format_args!("{}: {error}", folder.display()), "name another folder (--output)")
@@ -80,7 +80,7 @@ fn sweep<T: Scalar>(
                 let only = std::slice::from_ref(candidate);
                 let (protocol, stop) = (own.protocol(), interrupt.stop());
                 let done = cross_validate(&data, only, &protocol, |_| ControlFlow::Continue(()), stop)
-                    .map_err(|error| Failure::from(error).of_file(&args.path))?;
+                    .map_err(|error| Failure::from(error).of_files(&args.paths))?;
                 if done.interrupted {
                     report.note("ended early; the same command goes on from here");
                     interrupted = true;
@@ -241,7 +241,7 @@ fn write(
     protocol: &Map<String, Value>,
     results: &[Row],
 ) -> Result<(), Failure> {
-    let all = json!({ "protocol": protocol, "data": args.path, "seed": args.fit.seed, "results": results });
+    let all = json!({ "protocol": protocol, "data": paths_to_json(&args.paths), "seed": args.fit.seed, "results": results });
     let mut files = StagedFiles::new();
     files.write(folder.join("results.json"), |out| {
         serde_json::to_writer_pretty(&mut *out, &all)?;
@@ -295,7 +295,11 @@ fn chart(args: &EvaluationArgs, results: &[Row]) -> LineChart {
     }
     curves.iter_mut().for_each(|curve| curve.points.sort_by(|a, b| a.x.total_cmp(&b.x)));
     LineChart {
-        title: args.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+        title: args
+            .paths
+            .first()
+            .and_then(|path| path.file_name())
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
         x_label: "capacity: cells over cells of a window".to_owned(),
         y_label: "accuracy in %, with its standard error".to_owned(),
         curves,

@@ -37,7 +37,7 @@ pub(crate) fn run<T: Stored>(
     let options = args.topographic.options(emission_model, &args.fit)?;
     options.validate()?;
     let outputs = files.all();
-    let mut input = Input::new(args.path.as_deref(), &args.read, &outputs);
+    let mut input = Input::new(&args.paths, &args.read, &outputs);
     input.options.words = word_options(&args.words)?;
     input.options.scaling = scaling(&args.numbers)?;
     input.options.sample = sample(args.sample, args.fit.seed);
