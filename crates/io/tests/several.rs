@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use countgrid_io::{DataSet, Document, Problem, ReadOptions, read, read_all};
+use proptest::prelude::*;
 
 fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
     let path = folder.join(name);
@@ -97,4 +98,78 @@ fn what_does_not_go_together_is_refused() {
     }
     assert!(matches!(refused(&[&texts, &texts]).problem(), Problem::PathTwice));
     assert!(matches!(refused(&[]).problem(), Problem::NoPath));
+}
+
+/// What a path is.
+#[derive(Clone, Debug)]
+enum Kind {
+    Text,
+    Folder(Vec<u8>),        // files of these subfolders
+    Table(Vec<Option<u8>>), // rows of these labels; a table without any has no such column
+}
+
+fn kinds() -> impl Strategy<Value = Vec<Kind>> {
+    let label = prop::option::of(0..3u8);
+    let kind = prop_oneof![
+        Just(Kind::Text),
+        prop::collection::vec(0..3u8, 1..4).prop_map(Kind::Folder),
+        prop::collection::vec(label, 1..4).prop_map(Kind::Table),
+    ];
+    prop::collection::vec(kind, 2..5)
+}
+
+fn laid_out(folder: &Path, place: usize, kind: &Kind) -> PathBuf {
+    match kind {
+        Kind::Text => write(folder, &format!("{place}.txt"), &format!("The text of {place}.")),
+        Kind::Folder(files) => {
+            for (n, part) in files.iter().enumerate() {
+                write(folder, &format!("{place}/part {part}/{n}.txt"), &format!("The text of {place}, {n}."));
+            }
+            folder.join(place.to_string())
+        }
+        Kind::Table(rows) => {
+            let labelled = rows.iter().any(Option::is_some);
+            let label = |row: &Option<u8>| row.map(|label| format!("kind {label}")).unwrap_or_default();
+            let mut table = String::from(if labelled { "text,label\n" } else { "text\n" });
+            for (n, row) in rows.iter().enumerate() {
+                let end = if labelled { format!(",{}", label(row)) } else { String::new() };
+                table += &format!("Row {n} of {place}.{end}\n");
+            }
+            write(folder, &format!("{place}.csv"), &table)
+        }
+    }
+}
+
+proptest! {
+    /// By the definition: each path read by itself, with its name before the ids.
+    #[test]
+    fn paths_are_read_one_after_the_other(kinds in kinds()) {
+        let folder = tempfile::tempdir().unwrap();
+        let paths: Vec<_> =
+            kinds.iter().enumerate().map(|(place, kind)| laid_out(folder.path(), place, kind)).collect();
+        let mut expected = Vec::new();
+        for (path, kind) in paths.iter().zip(&kinds) {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if let Kind::Text = kind {
+                expected.push((name.to_owned(), None, None, fs::read_to_string(path).unwrap()));
+                continue;
+            }
+            let DataSet::Documents(own) = read(path, &ReadOptions::default()).unwrap().0 else {
+                panic!("texts are expected")
+            };
+            expected.extend(own.into_iter().map(|document| {
+                (format!("{name}/{}", document.id), document.label, Some(name.to_owned()), document.text)
+            }));
+        }
+        let without = expected.iter().all(|(_, own, ..)| own.is_none());
+        let mut of_paths: Vec<_> = expected.iter().filter_map(|(_, _, path, _)| path.clone()).collect();
+        of_paths.dedup();
+        let by_path = without && of_paths.len() > 1;
+        let expected: Vec<_> = expected
+            .into_iter()
+            .map(|(id, own, path, text)| (id, if by_path { path } else { own }, text))
+            .collect();
+        let found: Vec<_> = documents(&paths).into_iter().map(|d| (d.id, d.label, d.text)).collect();
+        prop_assert_eq!(found, expected);
+    }
 }
