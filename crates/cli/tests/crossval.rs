@@ -246,6 +246,11 @@ fn a_sweep_is_a_table_and_a_picture_and_goes_on_where_it_was() {
     let options = ": folds is 3 there and 4 here, iterations is 5 there and 6 here, tokens is not given there and 9 here\n";
     let args = ["--folds", "4", "--iterations", "6", "--tokens", "9"];
     refused(&args, &["results of another sweep, with other options", options]);
+    fs::write(folder.path().join("more.csv"), csv(',')).unwrap();
+    refused(
+        &["more.csv", "--iterations", "5"],
+        &[": path is made.csv there and [\"made.csv\",\"more.csv\"] here\n"],
+    );
     // Threads and reporting are no part of it, and a number is the same however it is written.
     sweep_with(&["--threads", "1", "--quiet", "--tolerance", "0.00001"]);
     // Results that no sweep has are named, and not drawn.

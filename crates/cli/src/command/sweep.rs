@@ -155,6 +155,12 @@ fn protocol() -> Result<Map<String, Value>, Failure> {
                 Some(text) => number_or_text(&text.to_string_lossy()),
                 None => continue,
             },
+            // The paths; one of them is as it was before there could be several.
+            ArgAction::Append => {
+                let texts = given.get_raw(option.get_id().as_str()).into_iter().flatten();
+                let texts: Vec<_> = texts.map(|text| text.to_string_lossy()).collect();
+                if let [text] = &texts[..] { Value::from(text.as_ref()) } else { texts.into_iter().collect() }
+            }
             _ => continue, // help
         };
         options.insert(name.to_owned(), value);
