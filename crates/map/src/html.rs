@@ -84,7 +84,7 @@ pub fn write_html(page: &Page, mut out: impl Write) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// What the page is called; a heading without a text would be passed over by who listens to the page.
+/// What the page is called in the browser, as in its heading.
 fn title(page: &Page) -> &str {
     if page.title.trim().is_empty() { "Map" } else { &page.title }
 }
@@ -195,7 +195,7 @@ fn data(page: &Page) -> Result<String, WriteError> {
     let place = |place: [f32; 2]| place.map(|x| (f64::from(x) * 1e3).round() / 1e3);
     let pointed = page.documents.iter().any(|document| document.place.is_some());
     let data = Data {
-        title: title(page),
+        title: &page.title,
         extents: page.extents,
         window: page.window,
         space: (page.space == Space::Plane).then_some("plane"),

@@ -224,7 +224,7 @@ const showOptions = () => {
 };
 
 const showFrame = () => {
-  part("title").textContent = data.title;
+  part("title").textContent = pageTitle;
   part("summary").textContent = `${count(data.sampledFrom ?? documents.length, "document", "documents")} on ` +
     (ring ? `a ring of ${columns}` : `${rows} × ${columns}`) + " places" +
     (data.added === undefined ? "" : `, ${(documents.length - data.added).toLocaleString("en")} of them added (larger, with an edge)`) +

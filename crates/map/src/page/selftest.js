@@ -18,7 +18,7 @@ const selftest = () => {
   const home = () => { look(columns / 2, rows / 2, view.fit); };
 
   // The data is whole and nothing of it became part of the page.
-  check("title", part("title").textContent === data.title && document.title.trim() === data.title.replace(/[\t\n\f\r ]+/g, " ").trim());
+  check("title", part("title").textContent === pageTitle && document.title.trim() === pageTitle.replace(/[\t\n\f\r ]+/g, " ").trim());
   check("scripts", document.scripts.length === 2);
   check("no foreign elements", document.querySelectorAll("img, iframe, object, embed, base, form, style ~ style").length === 0);
   check("no requests", performance.getEntriesByType("resource").every((entry) => entry.name.startsWith("data:")));
@@ -496,7 +496,7 @@ const selftest = () => {
   check("pictures", canvas.toDataURL().startsWith("data:image/png"));
   embed(true);
   check("embedded", document.querySelector("aside").offsetWidth === 1 && document.querySelector("aside").offsetHeight === 1 && !part("whole").hidden &&
-    part("whole").textContent.startsWith(data.title) && canvas.getBoundingClientRect().width === document.documentElement.clientWidth);
+    part("whole").textContent.startsWith(pageTitle) && canvas.getBoundingClientRect().width === document.documentElement.clientWidth);
   embed(new URLSearchParams(location.search).has("embed"));
   resize();
   home();

@@ -1,6 +1,8 @@
 // The space that the map lies in: a torus, or a plane with edges.
 
 const data = JSON.parse(document.getElementById("data").textContent);
+/** A heading without a text would be passed over by who listens to the page. */
+const pageTitle = data.title.trim() === "" ? "Map" : data.title;
 
 const plane = data.space === "plane";
 /** Whether documents are points with a place of their own, not only cells. */

@@ -118,7 +118,7 @@ const embed = (embedded) => {
   document.body.classList.toggle("embed", embedded);
   const whole = part("whole");
   whole.hidden = !embedded;
-  whole.textContent = `${data.title} ↗`;
+  whole.textContent = `${pageTitle} ↗`;
   const follow = () => { whole.href = `${location.pathname}#${addressOf()}`; };
   follow();
   whole.addEventListener("pointerdown", follow);
