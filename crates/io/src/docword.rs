@@ -181,6 +181,7 @@ pub(crate) fn bags<E: From<ReadError>>(
     visit: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let refuse = |line, problem| ReadError::new(file, line, problem);
+    let are_lines = entries.are_lines;
     let mut sorted = entries.runs.merge().map_err(|error| refuse(None, Problem::Spool(error)))?;
     let mut next = || sorted.next().map_err(|error| refuse(None, Problem::Spool(error)));
     let (mut ahead, mut bag) = (next()?, Vec::new());
@@ -194,8 +195,12 @@ pub(crate) fn bags<E: From<ReadError>>(
         while let Some(entry) = ahead.filter(|entry| entry.document as usize == document) {
             if let Some(first) = before.filter(|before| before.word == entry.word) {
                 let (document, word) = (u64::from(entry.document) + 1, u64::from(entry.word) + 1);
-                let problem = Problem::Repeated { document, word, first: first.line };
-                return Err(refuse(Some(entry.line), problem).into());
+                let (first, second) = (first.line, entry.line);
+                return Err(if are_lines {
+                    refuse(Some(second), Problem::Repeated { document, word, first }).into()
+                } else {
+                    refuse(None, Problem::RepeatedEntry { document, word, second, first }).into()
+                });
             }
             if entry.count > 0.0 {
                 bag.push((entry.word, entry.count));
@@ -246,8 +251,10 @@ pub(crate) fn read_vocabulary(
 
 /// What was read, and the number of the last document with an entry.
 pub(crate) struct Entries {
-    runs: Runs,
+    pub(crate) runs: Runs,
     pub(crate) last: u64,
+    /// Whether each has a line. Else they are numbered from 0.
+    pub(crate) are_lines: bool,
 }
 
 /// What stands on a line of entries.
@@ -300,7 +307,7 @@ pub(crate) fn read_entries<R: BufRead>(
     if found < claimed {
         return Err(lines.error(Problem::TooFewEntries { expected: claimed, found }));
     }
-    Ok(Entries { runs, last })
+    Ok(Entries { runs, last, are_lines: true })
 }
 
 /// Nothing but blank lines up to the end.
@@ -361,7 +368,7 @@ pub(crate) fn vocabulary_beside(counts: &Path) -> Vec<PathBuf> {
     let name = counts.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let plain = name.strip_suffix(".gz").unwrap_or(&name);
     let words = match (Name::from_path(counts), plain.rsplit_once('.')) {
-        (Name::MatrixMarket | Name::SvmLight, Some((stem, _))) => format!("vocab.{stem}.txt"),
+        (Name::MatrixMarket | Name::SvmLight | Name::Npz, Some((stem, _))) => format!("vocab.{stem}.txt"),
         _ if plain.contains("docword") => plain.replacen("docword", "vocab", 1),
         _ => "vocab.txt".to_owned(),
     };

@@ -23,6 +23,9 @@ pub enum Format {
     MatrixMarket,
     /// Counts in the format of SVMlight and LIBSVM, with a vocabulary.
     SvmLight,
+    /// Counts in arrays of NumPy: a sparse matrix that SciPy saved, or one array of two dimensions, with a vocabulary. A row is a
+    /// document.
+    Npz,
     /// A file that is one document, of several paths.
     Document,
     /// Several paths, of any formats.
@@ -44,6 +47,7 @@ impl fmt::Display for Format {
             Self::Docword => "docword counts",
             Self::MatrixMarket => "Matrix Market counts",
             Self::SvmLight => "SVMlight counts",
+            Self::Npz => "NPZ counts",
             Self::Document => "document",
             Self::Several => "several paths",
             Self::Other(what) => what,

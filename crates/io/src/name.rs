@@ -70,6 +70,7 @@ pub(crate) enum Name {
     Docword,
     MatrixMarket,
     SvmLight,
+    Npz,
     Vocabulary,
     /// Surely meant as text.
     Text,
@@ -90,6 +91,7 @@ impl Name {
             Some("json" | "jsonl" | "ndjson") => Self::JsonLines,
             Some("mtx") => Self::MatrixMarket,
             Some("svm" | "svmlight" | "libsvm") => Self::SvmLight,
+            Some("npz") => Self::Npz,
             _ if name.starts_with("docword") => Self::Docword,
             _ if name.starts_with("vocab") => Self::Vocabulary,
             _ if ["readme", "license", "licence", "copying"].iter().any(|about| name.starts_with(about)) => {
@@ -108,6 +110,6 @@ impl Name {
     /// Whether these are counts whose words lie beside them.
     #[cfg(feature = "files")]
     pub(crate) fn has_vocabulary(self) -> bool {
-        matches!(self, Self::Docword | Self::MatrixMarket | Self::SvmLight)
+        matches!(self, Self::Docword | Self::MatrixMarket | Self::SvmLight | Self::Npz)
     }
 }

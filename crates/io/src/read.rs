@@ -21,6 +21,8 @@ use crate::name::{LeftOut, Name, Skipped};
 use crate::objects;
 use crate::options::ReadOptions;
 use crate::source::{Budget, HEAD, Source};
+#[cfg(feature = "npz")]
+use crate::npz;
 use crate::{jsonl, matrix_market, svmlight, table};
 
 /// A data set as it was read.
@@ -200,6 +202,7 @@ impl fmt::Display for Summary {
 /// | `.mtx` | counts of a Matrix Market file, a row for each document, with the vocabulary beside it (`vocab.NAME.txt`, `vocab.txt`) |
 /// | `matrix.mtx` beside `features.tsv` (or `genes.tsv`) and `barcodes.tsv` | the same, a column for each document |
 /// | `.svm`, `.svmlight`, `.libsvm` | counts of an SVMlight file, with the vocabulary beside it |
+/// | `.npz` (feature `npz`) | counts of a sparse matrix of SciPy or one array of NumPy, with the vocabulary beside it |
 /// | any other file | whichever of these its first lines look like |
 ///
 /// Any file may be compressed by gzip, which is told by its content, and in any encoding, which is found: UTF-8, UTF-16,
@@ -378,20 +381,28 @@ fn visit_file<E: From<ReadError>>(
     each: Visitor<'_, E>,
 ) -> Result<Summary, E> {
     let source = Source::open(path, budget)?;
+    let is_npz = match options.format {
+        Some(format) => format == Format::Npz,
+        #[cfg(feature = "npz")]
+        None if npz::is_npz(&source.head) => true,
+        None => Name::from_path(path) == Name::Npz,
+    };
     #[cfg(feature = "files")]
-    if let Some(format) = several(&source.head).filter(|_| options.format.is_none()) {
+    if let Some(format) = several(&source.head).filter(|_| options.format.is_none() && !is_npz) {
         let (files, passed) = (vec![path.to_path_buf()], Default::default());
         let listing = Listing { files, passed, opened: Some(source) };
         return visit_folder(path, format, listing, options, budget, each);
     }
-    let source = source.text().map_err(|problem| ReadError::new(path, None, problem))?;
-    let encoding = Rc::clone(&source.encoding);
     let refuse = |problem| Err(ReadError::new(path, None, problem).into());
+    let source = if is_npz { Ok(source) } else { source.text() };
+    let source = source.map_err(|problem| ReadError::new(path, None, problem))?;
+    let encoding = Rc::clone(&source.encoding);
     if source.head.is_empty() {
         return refuse(Problem::Empty);
     }
     let format = match options.format {
         Some(format) => format,
+        None if is_npz => Format::Npz,
         None => match detect(path, &source.head, &options.columns) {
             Ok(format) => format,
             Err(problem) => return refuse(problem),
@@ -431,7 +442,7 @@ fn visit_file<E: From<ReadError>>(
         Format::JsonLines => {
             summary.columns = jsonl::each(source.reader(), &file, options, &mut visit)?;
         }
-        Format::Docword | Format::MatrixMarket | Format::SvmLight => {
+        Format::Docword | Format::MatrixMarket | Format::SvmLight | Format::Npz => {
             let counts = visit_counts(path, format, source, options, budget, &mut visit)?;
             (summary.files, documents) = counts;
         }
@@ -498,6 +509,9 @@ fn visit_counts<E: From<ReadError>>(
             ReadError::new(path, None, Problem::NoVocabulary { expected })
         })?,
     };
+    if format == Format::Npz {
+        return Ok((2, visit_npz(path, source, file, options, budget, each)?));
+    }
     let (reader, words) = (source.reader(), Source::open_text(file, budget)?.reader());
     let bags = match format {
         Format::MatrixMarket => {
@@ -511,6 +525,34 @@ fn visit_counts<E: From<ReadError>>(
         _ => docword::each(reader, path, words, file, limits, docword::RUN, each)?,
     };
     Ok((2, bags))
+}
+
+#[cfg(feature = "npz")]
+fn visit_npz<E: From<ReadError>>(
+    path: &Path,
+    source: Source,
+    vocabulary: &Path,
+    options: &ReadOptions,
+    budget: &Budget,
+    each: Visitor<'_, E>,
+) -> Result<usize, E> {
+    let shared = npz::shared(source, path).map_err(|problem| ReadError::new(path, None, problem))?;
+    let words = Source::open_text(vocabulary, budget)?.reader();
+    let words = (docword::read_vocabulary(words, vocabulary, &options.limits)?, vocabulary);
+    npz::each(shared, path, words, budget, docword::RUN, each)
+}
+
+#[cfg(not(feature = "npz"))]
+fn visit_npz<E: From<ReadError>>(
+    path: &Path,
+    _: Source,
+    _: &Path,
+    _: &ReadOptions,
+    _: &Budget,
+    _: Visitor<'_, E>,
+) -> Result<usize, E> {
+    let kind = "counts in arrays of NumPy (NPZ), for which the feature `npz` is needed";
+    Err(ReadError::new(path, None, Problem::Unsupported { kind }).into())
 }
 
 /// What a file is: by its name, or else by its first bytes.
@@ -530,6 +572,7 @@ pub(crate) fn detect(path: &Path, head: &[u8], columns: &Columns) -> Result<Form
         Name::Docword => return Ok(Format::Docword),
         Name::MatrixMarket => return Ok(Format::MatrixMarket),
         Name::SvmLight => return Ok(Format::SvmLight),
+        Name::Npz => return Ok(Format::Npz),
         _ => {}
     }
     if matrix_market::begins(text) {

@@ -115,6 +115,12 @@ impl<R: Read> Read for Metered<R> {
     }
 }
 
+/// Counts what is read against the budget.
+#[cfg(feature = "npz")]
+pub(crate) fn metered<R: Read>(inner: R, budget: &Budget) -> impl Read + use<R> {
+    Metered { inner, budget: budget.clone() }
+}
+
 /// A file open for reading, whatever its compression.
 pub(crate) struct Source {
     /// The first bytes, at most [`HEAD`], by which to tell what it is. Still to be read.
