@@ -283,7 +283,10 @@ impl fmt::Display for Problem {
                 write!(f, "{expected} is expected in `{element}`, found {found}")
             }
             Self::RepeatedEntry { document, word, second, first } => {
-                write!(f, "document {document} has word {word} a second time, in entry {second}, first in {first}")
+                write!(
+                    f,
+                    "document {document} has word {word} a second time, in entry {second}, first in {first}"
+                )
             }
             Self::NoVocabulary { expected } => {
                 write!(f, "no vocabulary; `{expected}` is expected beside the counts")

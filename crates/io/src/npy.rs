@@ -119,7 +119,8 @@ impl<R: Read> Array<R> {
         })?;
         let elements = shape.iter().try_fold(1u64, |product, &extent| product.checked_mul(extent));
         let elements = elements.filter(|elements| elements.checked_mul(8).is_some());
-        let elements = elements.ok_or_else(|| damaged(name, &"the header claims more than can be addressed"))?;
+        let elements =
+            elements.ok_or_else(|| damaged(name, &"the header claims more than can be addressed"))?;
         Ok(Self { name: name.to_owned(), reader, kind, shape, is_fortran, elements, next: 0 })
     }
 
@@ -169,7 +170,11 @@ impl<R: Read> Array<R> {
             *index = place % (*extent).max(1);
             place /= (*extent).max(1);
         };
-        if self.is_fortran { fastest_last.rev().for_each(&mut set) } else { fastest_last.for_each(&mut set) }
+        if self.is_fortran {
+            fastest_last.rev().for_each(&mut set)
+        } else {
+            fastest_last.for_each(&mut set)
+        }
         let indices: Vec<String> = indices.iter().map(u64::to_string).collect();
         let element = format!("{}[{}]", excerpt(&self.name), indices.join(", "));
         Problem::Element { element, found: found.to_string(), expected: expected.to_owned() }
@@ -233,12 +238,11 @@ fn fields(header: &str) -> Option<(String, bool, Vec<u64>)> {
         let value = after.trim_start().strip_prefix(':')?.trim_start();
         rest = match key {
             "descr" => {
-                // A list is that of a record's fields.
-                let (found, after) = quoted(value).unwrap_or((value, ""));
-                description = Some(found.to_owned());
-                if after.is_empty() {
-                    return Some((found.to_owned(), false, Vec::new())); // which is refused
+                if value.starts_with('[') {
+                    return Some((value.to_owned(), false, Vec::new())); // fields of a record, which are refused
                 }
+                let (found, after) = quoted(value)?;
+                description = Some(found.to_owned());
                 after
             }
             "fortran_order" => {
@@ -292,8 +296,13 @@ mod tests {
         assert_eq!(read(plain), Some(("<f8".to_owned(), false, vec![3, 4])));
         let other = "{\"shape\": (3L,), \"fortran_order\": True , \"descr\": \">i2\"}";
         assert_eq!(read(other), Some((">i2".to_owned(), true, vec![3])));
-        assert_eq!(read("{'descr': '|S3', 'fortran_order': False, 'shape': ()}").unwrap().2, []);
-        assert!(read("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (2,)}").unwrap().0.starts_with('['));
+        assert!(read("{'descr': '|S3', 'fortran_order': False, 'shape': ()}").unwrap().2.is_empty());
+        assert!(
+            read("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (2,)}")
+                .unwrap()
+                .0
+                .starts_with('[')
+        );
         for header in [
             "",
             "{}",
@@ -317,7 +326,11 @@ mod tests {
         let told = |description: &str, bytes: &[u8], expected: &str| {
             assert_eq!(number(&format!("<{description}"), bytes).as_deref(), Some(expected), "{description}");
             let reversed: Vec<u8> = bytes.iter().rev().copied().collect();
-            assert_eq!(number(&format!(">{description}"), &reversed).as_deref(), Some(expected), "{description}");
+            assert_eq!(
+                number(&format!(">{description}"), &reversed).as_deref(),
+                Some(expected),
+                "{description}"
+            );
         };
         told("i1", &(-7i8).to_le_bytes(), "-7");
         told("i2", &(-700i16).to_le_bytes(), "-700");
@@ -330,7 +343,8 @@ mod tests {
         told("f4", &0.5f32.to_le_bytes(), "0.5");
         told("f8", &(-2.25f64).to_le_bytes(), "-2.25");
         told("b1", &[3], "1");
-        for description in ["", "<", "<f", "<f2", "<f16", "|O", "|S3", "<U3", "<c8", "<i3", "f8", "é8", "<é"] {
+        for description in ["", "<", "<f", "<f2", "<f16", "|O", "|S3", "<U3", "<c8", "<i3", "f8", "é8", "<é"]
+        {
             assert!(Kind::from_description(description).is_none(), "{description}");
         }
     }

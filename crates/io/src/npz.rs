@@ -12,19 +12,10 @@ use crate::error::{Problem, ReadError, excerpt};
 use crate::item::Item;
 use crate::npy::{self, Array};
 use crate::runs::{Entry, Runs};
-use crate::source::{Budget, Source, ZIP, metered, open_file, problem_of};
+use crate::source::{Budget, Source, metered, open_file, problem_of};
 
 /// What the name of an array ends with.
 const NPY: &str = ".npy";
-
-/// Whether a file begins as a ZIP file does whose first file is an array.
-pub(crate) fn is_npz(head: &[u8]) -> bool {
-    let name = head.get(26..28).and_then(|length| {
-        let length = u16::from_le_bytes([length[0], length[1]]);
-        head.get(30..30 + usize::from(length))
-    });
-    head.starts_with(ZIP) && name.is_some_and(|name| name.ends_with(NPY.as_bytes()))
-}
 
 /// A file of which each clone has its own place.
 #[derive(Clone)]
@@ -274,9 +265,7 @@ fn member<'a, R: Read + Seek>(
         Err(ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED)) => {
             Err(Problem::Unsupported { kind: "an encrypted file" })
         }
-        Err(error) => {
-            Err(Problem::Damaged { kind: "NPZ", what: format!("`{}`: {error}", excerpt(name)) })
-        }
+        Err(error) => Err(Problem::Damaged { kind: "NPZ", what: format!("`{}`: {error}", excerpt(name)) }),
     }
 }
 

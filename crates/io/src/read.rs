@@ -17,12 +17,12 @@ use crate::folder::{self, Listing};
 use crate::format::{Format, Table};
 use crate::item::Item;
 use crate::name::{LeftOut, Name, Skipped};
+#[cfg(feature = "npz")]
+use crate::npz;
 #[cfg(feature = "files")]
 use crate::objects;
 use crate::options::ReadOptions;
-use crate::source::{Budget, HEAD, Source};
-#[cfg(feature = "npz")]
-use crate::npz;
+use crate::source::{Budget, HEAD, Source, ZIP};
 use crate::{jsonl, matrix_market, svmlight, table};
 
 /// A data set as it was read.
@@ -381,12 +381,7 @@ fn visit_file<E: From<ReadError>>(
     each: Visitor<'_, E>,
 ) -> Result<Summary, E> {
     let source = Source::open(path, budget)?;
-    let is_npz = match options.format {
-        Some(format) => format == Format::Npz,
-        #[cfg(feature = "npz")]
-        None if npz::is_npz(&source.head) => true,
-        None => Name::from_path(path) == Name::Npz,
-    };
+    let is_npz = options.format.map_or_else(|| is_npz(path, &source.head), |format| format == Format::Npz);
     #[cfg(feature = "files")]
     if let Some(format) = several(&source.head).filter(|_| options.format.is_none() && !is_npz) {
         let (files, passed) = (vec![path.to_path_buf()], Default::default());
@@ -466,7 +461,7 @@ fn visit_file<E: From<ReadError>>(
 #[cfg(feature = "files")]
 pub(crate) fn several(head: &[u8]) -> Option<Format> {
     #[cfg(feature = "archives")]
-    if head.starts_with(crate::source::ZIP) || crate::archive::is_tar(head) {
+    if head.starts_with(ZIP) || crate::archive::is_tar(head) {
         return Some(Format::Archive);
     }
     #[cfg(feature = "mail")]
@@ -475,6 +470,16 @@ pub(crate) fn several(head: &[u8]) -> Option<Format> {
     }
     _ = head;
     None
+}
+
+/// Whether a file holds arrays of NumPy: a ZIP file whose first is one, or by its name.
+pub(crate) fn is_npz(path: &Path, head: &[u8]) -> bool {
+    let name = head.get(26..28).and_then(|length| {
+        let length = u16::from_le_bytes([length[0], length[1]]);
+        head.get(30..30 + usize::from(length))
+    });
+    let is_array = head.starts_with(ZIP) && name.is_some_and(|name| name.ends_with(b".npy"));
+    is_array || Name::from_path(path) == Name::Npz
 }
 
 /// Counts whose words are in another file. Returns the numbers of files and of bags.
@@ -572,7 +577,6 @@ pub(crate) fn detect(path: &Path, head: &[u8], columns: &Columns) -> Result<Form
         Name::Docword => return Ok(Format::Docword),
         Name::MatrixMarket => return Ok(Format::MatrixMarket),
         Name::SvmLight => return Ok(Format::SvmLight),
-        Name::Npz => return Ok(Format::Npz),
         _ => {}
     }
     if matrix_market::begins(text) {

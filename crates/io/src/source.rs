@@ -139,7 +139,6 @@ pub(crate) struct Source {
 }
 
 /// What a ZIP file begins with.
-#[cfg(feature = "files")]
 pub(crate) const ZIP: &[u8] = b"PK\x03\x04";
 
 /// Bytes looked at to tell a format.

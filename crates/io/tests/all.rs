@@ -15,6 +15,8 @@ mod json;
 #[cfg(feature = "mail")]
 mod mail;
 mod model;
+#[cfg(feature = "npz")]
+mod npz;
 #[cfg(feature = "office")]
 mod office;
 #[cfg(feature = "pdf")]

@@ -122,6 +122,12 @@ fn matrix_market() {
     replay("matrix_market", fuzzing::matrix_market, 20_000);
 }
 
+#[cfg(feature = "npz")]
+#[test]
+fn npz() {
+    replay("npz", fuzzing::npz, 20_000);
+}
+
 #[test]
 fn svmlight() {
     replay("svmlight", fuzzing::svmlight, 20_000);
