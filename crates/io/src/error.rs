@@ -150,8 +150,6 @@ pub enum Problem {
     Matrix { found: String },
     /// An element of an array that is not as expected: `data[7]`, counted from 0.
     Element { element: String, found: String, expected: String },
-    /// The same document and word in two entries of a matrix, which are counted from 0.
-    RepeatedEntry { document: u64, word: u64, second: u64, first: u64 },
     /// No vocabulary beside a file of counts.
     NoVocabulary { expected: String },
     /// A vocabulary of another length than the header of the counts says.
@@ -282,12 +280,6 @@ impl fmt::Display for Problem {
             Self::Element { element, found, expected } => {
                 write!(f, "{expected} is expected in `{element}`, found {found}")
             }
-            Self::RepeatedEntry { document, word, second, first } => {
-                write!(
-                    f,
-                    "document {document} has word {word} a second time, in entry {second}, first in {first}"
-                )
-            }
             Self::NoVocabulary { expected } => {
                 write!(f, "no vocabulary; `{expected}` is expected beside the counts")
             }
@@ -399,7 +391,6 @@ impl Problem {
             Self::Element { .. } => f.write_str(
                 "mend the array: a count is how often the word occurs in the document, and indices are numbered from 0",
             ),
-            Self::RepeatedEntry { .. } => f.write_str("add the counts up: of SciPy `counts.sum_duplicates()`"),
             Self::NoVocabulary { .. } => f.write_str("put it there, or name the file; one word per line"),
             Self::VocabularyLength { .. } => {
                 f.write_str("name the vocabulary that belongs to the counts; one word per line")

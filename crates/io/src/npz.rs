@@ -177,7 +177,7 @@ impl<'a, R: Read + Seek + Clone> Matrix<'a, R> {
             Layout::Dense(name) => self.dense(name, &mut taken)?,
         }
         let Taken { runs, last, .. } = taken;
-        Ok(Entries { runs, last, are_lines: false })
+        Ok(Entries { runs, last, add: true })
     }
 
     fn compressed(&self, by_row: bool, taken: &mut Taken) -> Result<(), Problem> {

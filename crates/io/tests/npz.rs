@@ -115,6 +115,22 @@ fn a_matrix_is_read_wherever_it_comes_from() {
     assert_eq!((summary.format, summary.documents), (Format::Several, 8));
 }
 
+/// By the definition of SciPy.
+#[test]
+fn entries_of_the_same_place_are_added_up() {
+    let coordinates = npz(&[
+        ("row", integers(&[1, 0, 1, 0, 1, 1])),
+        ("col", integers(&[2, 0, 2, 1, 0, 2])),
+        ("format", format_of("coo")),
+        ("shape", integers(&[2, 3])),
+        ("data", floats(&[0.0, 0.0, 1.0, 0.5, 4.0, 2.0])),
+    ]);
+    let folder = folder(&[("a.npz", coordinates.as_slice()), ("vocab.txt", WORDS)]);
+    let (found, _) = counts(&folder.path().join("a.npz"));
+    assert_eq!(found.bags.offsets(), [0, 1, 3]);
+    assert_eq!((found.bags.indices(), found.bags.counts()), (&[1, 0, 2][..], &[0.5, 4.0, 3.0][..]));
+}
+
 #[test]
 fn a_vocabulary_is_needed() {
     let folder = folder(&[("a.npz", npz(&csr()).as_slice()), ("words", WORDS)]);
@@ -135,6 +151,12 @@ fn arrays_that_are_no_counts() {
     let with = |name: &str, bytes: Vec<u8>| {
         let mut arrays = csr();
         arrays.iter_mut().find(|(there, _)| *there == name).unwrap().1 = bytes;
+        says(&arrays)
+    };
+    let repeated = |count: f64| {
+        let mut arrays = csr();
+        arrays[0].1 = integers(&[2, 2, 0, 1]);
+        arrays[4].1 = floats(&[count, count, 2.0, 0.5]);
         says(&arrays)
     };
     let without =
@@ -184,8 +206,8 @@ fn arrays_that_are_no_counts() {
             ": a finite number, zero or above, is expected in `data[1]`, found NaN",
         ),
         (
-            with("indices", integers(&[2, 2, 0, 1])),
-            ": document 1 has word 3 a second time, in entry 1, first in 0",
+            repeated(f64::MAX),
+            ": a finite count is expected in `data[1]`, found inf as the sum of those in row 0 and column 2",
         ),
         (
             dense("<f8", &[2, 3, 1], &[0; 48]),
