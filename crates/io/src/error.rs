@@ -116,6 +116,8 @@ pub enum Problem {
     NotANumber { column: String, found: String },
     /// A record with too few or too many fields.
     Fields { expected: usize, found: usize, quoting: bool },
+    /// A row of a sheet with cells beyond those of the first.
+    Cells { expected: usize, found: usize },
     /// A double quote is never closed; the line is that of its record.
     OpenQuote,
     /// A line that is not JSON.
@@ -235,6 +237,9 @@ impl fmt::Display for Problem {
             }
             Self::Fields { expected, found, .. } => {
                 write!(f, "{found} {}, but the header names {expected}", plural(*found, "field"))
+            }
+            Self::Cells { expected, found } => {
+                write!(f, "{found} {}, but the first row names {expected}", plural(*found, "cell"))
             }
             Self::OpenQuote => f.write_str("a double quote opens in this record and is never closed"),
             Self::Json { what } => write!(f, "not JSON: {what}"),
@@ -360,6 +365,9 @@ impl Problem {
             Self::Fields { quoting: false, .. } => {
                 f.write_str("mend the line; fields are separated by one tab and hold no tab or line end")
             }
+            Self::Cells { .. } => f.write_str(
+                "empty the cells beyond the last column that has a name, or name that; what stands above the names is to be removed",
+            ),
             Self::OpenQuote => {
                 f.write_str("close the quote; a quote inside a quoted field is written twice")
             }

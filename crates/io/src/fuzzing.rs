@@ -254,6 +254,73 @@ pub fn office(data: &[u8]) -> bool {
     read
 }
 
+/// Any bytes as a workbook; or as the file of cells of one, which chance would not compress. The first byte says of which kind.
+///
+/// # Panics
+/// If a promise is broken.
+#[cfg(feature = "office")]
+#[must_use]
+pub fn workbook(data: &[u8]) -> bool {
+    let (kind, content) = data.split_first().map_or((0, data), |(&kind, content)| (kind, content));
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    // Of one of Excel the parts are divided by zero bytes: the sheet, its strings, its styles.
+    let mut parts = content.split(|byte| *byte == 0);
+    let mut part = || parts.next().unwrap_or_default();
+    let files: &[(&str, &[u8])] = match kind % 2 {
+        0 => &[("content.xml", content)],
+        _ => &[
+            ("xl/workbook.xml", b"<sheet name=\"a\" r:id=\"0\"/><sheet name=\"b\" state=\"hidden\" r:id=\"0\"/>"),
+            (
+                "xl/_rels/workbook.xml.rels",
+                b"<r id=\"0\" type=\"/worksheet\" target=\"0\"/><r type=\"/sharedStrings\" target=\"1\"/><r type=\"/styles\" target=\"2\"/>",
+            ),
+            ("xl/0", part()),
+            ("xl/1", part()),
+            ("xl/2", part()),
+        ],
+    };
+    for (name, content) in files {
+        if archive.start_file(*name, zip::write::SimpleFileOptions::default()).is_ok() {
+            _ = archive.write_all(content);
+        }
+    }
+    let archive = archive.finish().map(Cursor::into_inner).unwrap_or_default();
+    let mut accepted = false;
+    for bytes in [data, &archive] {
+        let budget = Budget::new(LIMITS.total_bytes);
+        let (mut last, mut characters, mut rows) = (0, 0, 0u64);
+        let read = crate::workbook::read(
+            Cursor::new(bytes),
+            Path::new(FILE),
+            LIMITS.record_bytes,
+            &budget,
+            |table| {
+                while table.next()? {
+                    assert!(table.line() > last && table.len() <= 1 << 14, "rows are in order");
+                    last = table.line();
+                    rows += 1;
+                    characters +=
+                        (0..table.len()).map(|column| table.field(column).len() as u64).sum::<u64>();
+                    assert!(table.field(table.len()).is_empty());
+                }
+                Ok::<_, ReadError>(())
+            },
+        );
+        match read {
+            Ok(_) => {
+                assert!(rows > 0 && characters >= rows && budget.used() >= characters);
+                accepted = true;
+            }
+            Err(error) => {
+                let message = error.to_string();
+                assert!(message.contains("\nremedy: ") && message.lines().count() == 2, "{message}");
+            }
+        }
+        assert!(characters <= LIMITS.total_bytes);
+    }
+    accepted
+}
+
 /// Any bytes as an RTF document.
 ///
 /// # Panics

@@ -71,6 +71,7 @@ pub(crate) enum Name {
     MatrixMarket,
     SvmLight,
     Npz,
+    Workbook,
     Vocabulary,
     /// Surely meant as text.
     Text,
@@ -92,6 +93,7 @@ impl Name {
             Some("mtx") => Self::MatrixMarket,
             Some("svm" | "svmlight" | "libsvm") => Self::SvmLight,
             Some("npz") => Self::Npz,
+            Some("xlsx" | "xlsm" | "xltx" | "ods" | "ots") => Self::Workbook,
             _ if name.starts_with("docword") => Self::Docword,
             _ if name.starts_with("vocab") => Self::Vocabulary,
             _ if ["readme", "license", "licence", "copying"].iter().any(|about| name.starts_with(about)) => {
@@ -104,7 +106,7 @@ impl Name {
 
     #[cfg(feature = "files")]
     pub(crate) fn is_table(self) -> bool {
-        matches!(self, Self::Csv | Self::Tsv | Self::JsonLines) || self.has_vocabulary()
+        matches!(self, Self::Csv | Self::Tsv | Self::JsonLines | Self::Workbook) || self.has_vocabulary()
     }
 
     /// Whether these are counts whose words lie beside them.

@@ -1,9 +1,7 @@
 //! Counts in arrays of NumPy (NPZ): a sparse matrix as SciPy saves it, or one array of two dimensions. A row is a document.
 
-use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek};
 use std::path::Path;
-use std::sync::Arc;
 
 use zip::{ZipArchive, result::ZipError};
 
@@ -12,55 +10,10 @@ use crate::error::{Problem, ReadError, excerpt};
 use crate::item::Item;
 use crate::npy::{self, Array};
 use crate::runs::{Entry, Runs};
-use crate::source::{Budget, Source, metered, open_file, problem_of};
+use crate::source::{Budget, metered};
 
 /// What the name of an array ends with.
 const NPY: &str = ".npy";
-
-/// A file of which each clone has its own place.
-#[derive(Clone)]
-pub(crate) struct Shared {
-    file: Arc<File>,
-    at: u64,
-}
-
-impl Read for Shared {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut file = &*self.file;
-        file.seek(SeekFrom::Start(self.at))?;
-        let read = file.read(buffer)?;
-        self.at = self.at.saturating_add(read as u64);
-        Ok(read)
-    }
-}
-
-impl Seek for Shared {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let at = match to {
-            SeekFrom::Start(at) => Some(at),
-            SeekFrom::Current(by) => self.at.checked_add_signed(by),
-            SeekFrom::End(by) => (&*self.file).seek(SeekFrom::End(0))?.checked_add_signed(by),
-        };
-        self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(self.at)
-    }
-}
-
-/// The bytes of a file, which is read where it lies, or from a temporary one if it is compressed or comes through a pipe.
-pub(crate) fn shared(source: Source, path: &Path) -> Result<Shared, Problem> {
-    if !source.gzip && path.metadata().is_ok_and(|about| about.is_file()) {
-        return Ok(Shared { file: Arc::new(open_file(path)?), at: 0 });
-    }
-    let mut file = tempfile::tempfile().map_err(Problem::Spool)?;
-    let (mut reader, mut piece) = (source.reader(), vec![0; 64 << 10]);
-    loop {
-        let read = reader.read(&mut piece).map_err(problem_of)?;
-        if read == 0 {
-            return Ok(Shared { file: Arc::new(file), at: 0 });
-        }
-        io::Write::write_all(&mut file, &piece[..read]).map_err(Problem::Spool)?;
-    }
-}
 
 /// Hands over the vocabulary, then one bag after the other; returns their number. Of more than `run` entries the rest wait
 /// in a temporary file. What is read counts as what it becomes, decompressed.

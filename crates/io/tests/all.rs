@@ -29,3 +29,5 @@ mod sequences;
 mod several;
 mod table;
 mod visit;
+#[cfg(feature = "office")]
+mod workbook;

@@ -128,6 +128,12 @@ fn npz() {
     replay("npz", fuzzing::npz, 20_000);
 }
 
+#[cfg(feature = "office")]
+#[test]
+fn workbook() {
+    replay("workbook", fuzzing::workbook, 20_000);
+}
+
 #[test]
 fn svmlight() {
     replay("svmlight", fuzzing::svmlight, 20_000);
