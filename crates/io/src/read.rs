@@ -496,12 +496,15 @@ pub(crate) fn packed(path: &Path, head: &[u8]) -> Option<Format> {
     (name == Name::Workbook || is_zip && begins_workbook(head)).then_some(Format::Workbook)
 }
 
-/// Whether a ZIP file of these first bytes is a workbook, as far as they tell it.
+/// Whether a ZIP file of these first bytes is a workbook, as far as they tell it: by the names of the files in it, or by what
+/// its first says.
 fn begins_workbook(head: &[u8]) -> bool {
-    let holds = |bytes: &[u8]| head.windows(bytes.len()).any(|found| found == bytes);
-    holds(b"application/vnd.oasis.opendocument.spreadsheet")
-        || holds(b"[Content_Types].xml") && (holds(b"xl/workbook.xml") || holds(b"xl/worksheets/"))
+    let mut places = head.windows(ZIP.len()).enumerate().filter(|(_, bytes)| *bytes == ZIP);
+    head.windows(ODS.len()).any(|bytes| bytes == ODS)
+        || places.any(|(at, _)| head.get(at + 30..).is_some_and(|name| name.starts_with(b"xl/")))
 }
+
+const ODS: &[u8] = b"application/vnd.oasis.opendocument.spreadsheet";
 
 /// Counts whose words are in another file. Returns the numbers of files and of bags.
 fn visit_counts<E: From<ReadError>>(

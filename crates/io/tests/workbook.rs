@@ -144,6 +144,13 @@ fn a_workbook_is_told_by_its_content() {
             );
         }
     }
+    // One whose list of files is not among its first bytes.
+    let rows: String =
+        (0..3000).map(|n| format!("<row>{}</row>", cell(&format!("{:x}", n * 7_654_321)))).collect();
+    let long = xlsx(&[&format!("<row>{}</row>{rows}", cell("text"))], "");
+    assert!(long.len() > 1 << 14);
+    let folder_of_one = folder(&[("long", &long)]);
+    assert_eq!(documents(&folder_of_one.path().join("long")).0.len(), 3000);
     // Among texts it is a table, as others are; of several paths its rows are documents.
     let sheet = fs::read(fixture("openpyxl.xlsx")).unwrap();
     let folder =
