@@ -23,6 +23,8 @@ pub(crate) struct StartArgs {
     #[arg(long, value_enum, default_value_t = FitModel::Grid)]
     pub(crate) model: FitModel,
     #[command(flatten)]
+    pub(crate) duplicates: DuplicateArgs,
+    #[command(flatten)]
     pub(crate) componential: ComponentialArgs,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
