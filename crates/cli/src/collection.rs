@@ -238,6 +238,18 @@ pub(crate) fn report_corpus<T: Stored>(corpus: &Corpus<T>, report: &Report) {
             }),
         );
     }
+    if !corpus.near_duplicates.is_empty() {
+        let count = corpus.near_duplicates.len();
+        let documents = if count == 1 { "near-duplicate" } else { "near-duplicates" };
+        report.event(
+            "repeats",
+            format_args!(
+                "{} {documents} of other documents left out; --keep-duplicates keeps them",
+                group_digits(count)
+            ),
+            json!({ "near_duplicates": count }),
+        );
+    }
     let documents = corpus.bags.len();
     if let Some(sample) = &corpus.sample {
         report.event(

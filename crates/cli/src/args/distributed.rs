@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    ComponentialArgs, FitModel, GridArgs, ReadArgs, ReportArgs, ScaleArgs, THREADS, WordArgs, at_most,
+    ComponentialArgs, DuplicateArgs, FitModel, GridArgs, ReadArgs, ReportArgs, ScaleArgs, THREADS, WordArgs,
+    at_most,
 };
 
 #[derive(Args, Debug)]

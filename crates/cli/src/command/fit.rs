@@ -318,8 +318,8 @@ pub(crate) fn report_files<T: Stored>(
     report.files_written(
         files,
         json!({
-            "documents": corpus.bags.len(), "tokens": corpus.tokens, "vocabulary": corpus.vocabulary.len(),
-            "iterations": summary.map(|summary| summary.iterations), "end": summary.map(FitSummary::end_reason),
+            "documents": corpus.bags.len(), "near_duplicates": corpus.near_duplicates.len(), "tokens": corpus.tokens,
+            "vocabulary": corpus.vocabulary.len(), "iterations": summary.map(|summary| summary.iterations), "end": summary.map(FitSummary::end_reason),
             "bound_per_token": summary.map(|summary| summary.bound_per_token),
         }),
     );
