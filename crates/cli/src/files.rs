@@ -88,8 +88,10 @@ impl Files {
             table.write_record([&inside, why]).ok()?;
         }
         for NearDuplicate { id, of } in &corpus.near_duplicates {
-            let of = corpus.documents.get(*of).map_or("", |document| &document.id);
-            table.write_record([id, &format!("near-duplicate of {of}")]).ok()?;
+            let of = corpus.documents.get(*of)?;
+            // Ids may be there twice in a table.
+            let title = if of.title == of.id { String::new() } else { format!(", {}", of.title) };
+            table.write_record([id, &format!("near-duplicate of {}{title}", of.id)]).ok()?;
         }
         Some((&self.skipped, table.into_inner()))
     }
