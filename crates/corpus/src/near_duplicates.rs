@@ -427,7 +427,7 @@ mod tests {
         changed[20] = 1_000;
         assert_eq!(found(&[text(shortest), changed]), []);
         // Long, but the same few runs again and again; nothing; fewer words than a run has.
-        assert_eq!(found(&[vec![1, 2, 3].repeat(100), vec![1, 2, 3].repeat(100)]), []);
+        assert_eq!(found(&[[1, 2, 3].repeat(100), [1, 2, 3].repeat(100)]), []);
         assert_eq!(found(&[vec![], vec![], vec![1], vec![1]]), []);
     }
 
