@@ -458,3 +458,27 @@ proptest! {
         prop_assert_eq!(sampled.bags.len() + sampled.near_duplicates.len(), drawn.bags.len());
     }
 }
+
+#[test]
+fn near_duplicates_of_public_collections() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    // Abstracts that were entered twice; titles, of which 201 are there more than once, are all kept.
+    for (name, file, documents, repeated) in
+        [("classic3", "classic3.tsv.gz", 2_725, 7), ("dblp", "dblp.tsv.gz", 38_221, 0)]
+    {
+        let path = data.join(name).join(file);
+        if !path.exists() {
+            // Not captured, unlike what `eprintln!` writes.
+            let path = path.display();
+            writeln!(std::io::stderr(), "near_duplicates_of_public_collections: SKIPPED, no {path}").unwrap();
+            continue;
+        }
+        let found = corpus(&path, &CorpusOptions { keep_near_duplicates: false, ..CorpusOptions::default() })
+            .unwrap();
+        assert_eq!(
+            (found.bags.len(), found.near_duplicates.len()),
+            (documents - repeated, repeated),
+            "{name}"
+        );
+    }
+}
