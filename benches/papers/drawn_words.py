@@ -91,7 +91,7 @@ def main() -> None:
     args, options = parser.parse_known_args()
     with tempfile.TemporaryDirectory() as folder:
         if not args.page:
-            subprocess.run([args.program, "map", args.table, "-o", folder, "--quiet", *options], check=True)
+            subprocess.run([args.program, "map", args.table, "--keep-duplicates", "-o", folder, "--quiet", *options], check=True)
         data = page(args.page or os.path.join(folder, "map.html"))
     print(f"| words drawn | different | {' | '.join(KINDS)} | any |")
     print("|---|---|" + "---|" * (len(KINDS) + 1))

@@ -41,7 +41,7 @@ def bound(program: str, path: str, options: str, seed: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         model = os.path.join(folder, "model.safetensors")
         words = [*COMMON.split(), *options.split(), "--seed", str(seed), "--output", model]
-        said = subprocess.run([program, "fit", path, *words], check=True, capture_output=True, text=True)
+        said = subprocess.run([program, "fit", path, "--keep-duplicates", *words], check=True, capture_output=True, text=True)
     return json.loads(said.stdout.splitlines()[-1])["bound_per_token"]
 
 

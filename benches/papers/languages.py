@@ -89,7 +89,7 @@ def main() -> None:
                 rows.writerow(["id", "text"])
                 rows.writerows([number, text] for number, text in enumerate(messages.values()))
             model = os.path.join(folder, f"{name}.safetensors")
-            run = [args.program, "fit", data, "--text-column", "text", "-o", model, "--json", *options]
+            run = [args.program, "fit", data, "--keep-duplicates", "--text-column", "text", "-o", model, "--json", *options]
             events = [json.loads(line) for line in subprocess.run(run, check=True, capture_output=True).stdout.splitlines()]
             found = next((event["documents"] for event in events if event["event"] == "languages"), {})
             info = json.loads(subprocess.run([args.program, "info", model, "--json"], check=True, capture_output=True).stdout)

@@ -99,7 +99,7 @@ def main() -> None:
             began = processor_seconds()
             for seed in range(1, seeds + 1):
                 models.append(os.path.join(folder, f"{seed}.safetensors"))
-                command = [program, "fit", fit, "--seed", str(seed), "-o", models[-1], *given, *own, "--quiet"]
+                command = [program, "fit", fit, "--keep-duplicates", "--seed", str(seed), "-o", models[-1], *given, *own, "--quiet"]
                 subprocess.run(command, check=True)
             seconds = (processor_seconds() - began) / seeds
             if about is None:

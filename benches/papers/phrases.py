@@ -55,7 +55,7 @@ def main() -> None:
             for which, values in found.items():
                 model, began = os.path.join(folder, "model.safetensors"), processor_seconds()
                 options = ["--seed", str(seed), "--phrases", which, *given, "--quiet"]
-                subprocess.run([args.program, "fit", fit, "-o", model, *options], check=True)
+                subprocess.run([args.program, "fit", fit, "--keep-duplicates", "-o", model, *options], check=True)
                 seconds = processor_seconds() - began
                 measures = evaluate(args.program, model, fit, folder)
                 held = evaluate(args.program, model, held_out, folder)
@@ -71,7 +71,7 @@ def main() -> None:
             error = statistics.stdev(differences) / len(differences) ** 0.5 if len(differences) > 1 else float("nan")
             means = " | ".join(f"{statistics.mean(values):.3f}" for values in (before, after))
             print(f"| {name} | {means} | {statistics.mean(differences):+.4f} ± {error:.4f} |")
-        command = [args.program, "map", fit, "-o", folder, "--phrases", "auto", *given, "--quiet"]
+        command = [args.program, "map", fit, "--keep-duplicates", "-o", folder, "--phrases", "auto", *given, "--quiet"]
         subprocess.run(command, check=True)
         with open(os.path.join(folder, "map.html"), encoding="utf-8") as file:
             page = json.loads(re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', file.read(), re.DOTALL)[1])

@@ -186,7 +186,7 @@ pub(crate) struct MapArgs {
     pub(crate) paths: Vec<PathBuf>,
     /// Add the documents of this file or folder to a map that exists, whose model is named instead of data, with its map.html beside
     /// it; nothing that is there moves. Writes the new map into another folder (--output). May be given several times
-    #[arg(long, value_name = "NEW", conflicts_with_all = ["GridArgs", "WordArgs", "ScaleArgs", "TopographicArgs", "ComponentialArgs", "CheckpointArgs", "model", "sample", "title"])]
+    #[arg(long, value_name = "NEW", conflicts_with_all = ["GridArgs", "WordArgs", "ScaleArgs", "DuplicateArgs", "TopographicArgs", "ComponentialArgs", "CheckpointArgs", "model", "sample", "title"])]
     pub(crate) add: Vec<PathBuf>,
     /// Folder for map.html, map.svg, map.png, places.csv and model.safetensors
     #[arg(short, long, value_name = "DIR", default_value = ".")]
@@ -200,6 +200,8 @@ pub(crate) struct MapArgs {
     /// Draw at most this many documents of each label, by --seed, and as many of those without a label
     #[arg(long, value_name = "N", value_parser = at_most(COUNT))]
     pub(crate) sample: Option<usize>,
+    #[command(flatten)]
+    pub(crate) duplicates: DuplicateArgs,
     /// Write texts into CSV as they are; else one that a spreadsheet would take for a formula has a ' before it
     #[arg(long)]
     pub(crate) raw_csv: bool,
@@ -327,6 +329,8 @@ pub(crate) struct FitArgs {
     /// Topics of a harmonium
     #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().topics, value_parser = at_most(SIZE))]
     pub(crate) topics: usize,
+    #[command(flatten)]
+    pub(crate) duplicates: DuplicateArgs,
     #[command(flatten)]
     pub(crate) componential: ComponentialArgs,
     #[command(flatten)]
@@ -456,6 +460,14 @@ pub(crate) struct ReadArgs {
     /// Stop at a file of a folder that cannot be read or is of a kind that is not read [default: pass it over and say so]
     #[arg(long)]
     pub(crate) strict: bool,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct DuplicateArgs {
+    /// Keep near-duplicates too [default: a text that shares four fifths of its runs of three words with an earlier one is left out,
+    /// unless it is as short as a title]
+    #[arg(long)]
+    pub(crate) keep_duplicates: bool,
 }
 
 #[derive(Args, Clone, Debug)]

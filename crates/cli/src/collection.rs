@@ -209,6 +209,18 @@ pub(crate) fn report_corpus<T: Stored>(corpus: &Corpus<T>, report: &Report) {
             ));
         }
     }
+    if !corpus.near_duplicates.is_empty() {
+        let count = corpus.near_duplicates.len();
+        let documents = if count == 1 { "near-duplicate" } else { "near-duplicates" };
+        report.event(
+            "repeats",
+            format_args!(
+                "{} {documents} of other documents left out; --keep-duplicates keeps them",
+                group_digits(count)
+            ),
+            json!({ "near_duplicates": count }),
+        );
+    }
     if !corpus.languages.is_empty() && corpus.text.ngrams.is_none() {
         let of_each = corpus
             .languages

@@ -5,7 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use countgrid_io::{LeftOut, ModelFile, StagedFiles, Summary, check_outputs, check_writable, id_in_folder};
+use countgrid_corpus::{Corpus, NearDuplicate};
+use countgrid_io::{LeftOut, ModelFile, StagedFiles, check_outputs, check_writable, id_in_folder};
 use countgrid_map::MAX_LAYERS;
 
 use crate::{csv_table::CsvTable, failure::Failure, training::Checkpoints};
@@ -21,7 +22,7 @@ pub(crate) struct Files {
     pub(crate) places: PathBuf,
     pub(crate) svg: PathBuf,
     pub(crate) png: PathBuf,
-    skipped: PathBuf, // the list of what was not read
+    skipped: PathBuf, // the list of what was not read or not taken
 }
 
 impl Files {
@@ -70,9 +71,13 @@ impl Files {
         self.topographic_paths().into_iter().chain(others).collect()
     }
 
-    /// The list of the files and folders that were not read, if there are any, or another is to be replaced.
-    pub(crate) fn left_out(&self, source: Option<&Summary>) -> Option<(&Path, Vec<u8>)> {
-        let source = source.filter(|source| !source.left_out.is_empty() || self.skipped.exists())?;
+    /// The list of the files and folders that were not read and of the documents that repeat others, if there are any, or another list
+    /// is to be replaced.
+    pub(crate) fn left_out<T>(&self, corpus: &Corpus<T>) -> Option<(&Path, Vec<u8>)> {
+        let source = corpus.source.as_ref()?;
+        if source.left_out.is_empty() && corpus.near_duplicates.is_empty() && !self.skipped.exists() {
+            return None;
+        }
         let mut table = CsvTable::new(Vec::new(), false);
         table.write_record(["path", "why"]).ok()?;
         for LeftOut { path, why, .. } in &source.left_out {
@@ -81,6 +86,12 @@ impl Files {
                 false => path.to_string_lossy().into_owned(), // there is no folder of all of them
             };
             table.write_record([&inside, why]).ok()?;
+        }
+        for NearDuplicate { id, of } in &corpus.near_duplicates {
+            let of = corpus.documents.get(*of)?;
+            // Ids may be there twice in a table.
+            let title = if of.title == of.id { String::new() } else { format!(", {}", of.title) };
+            table.write_record([id, &format!("near-duplicate of {}{title}", of.id)]).ok()?;
         }
         Some((&self.skipped, table.into_inner()))
     }

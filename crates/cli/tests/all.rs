@@ -22,6 +22,7 @@ mod main_job;
 mod malformed;
 mod measures;
 mod models;
+mod near_duplicates;
 mod options;
 mod overwriting;
 mod own_model;

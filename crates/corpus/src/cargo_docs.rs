@@ -13,7 +13,7 @@ use countgrid_io::{Document, Format, Skipped, Summary, id_in_folder, truncate_te
 use walkdir::{DirEntry, WalkDir};
 
 use self::comments::comments;
-use crate::CorpusError;
+use crate::{CorpusError, hash::hash};
 
 /// Characters of a title, after the name of the crate.
 const TITLE: usize = 80;
@@ -209,15 +209,6 @@ fn label(sample: &mut [Candidate], names: &[String]) -> usize {
 
 fn first_sentence(text: &str) -> &str {
     text.split_inclusive(". ").next().unwrap_or(text).trim_end()
-}
-
-/// FNV-1a with the mixing step of MurmurHash3: the same on every machine, unlike that of the standard library.
-fn hash(text: &str) -> u64 {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    hash ^ (hash >> 33)
 }
 
 #[cfg(test)]

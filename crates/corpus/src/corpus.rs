@@ -6,8 +6,8 @@ use countgrid_math::Real;
 use countgrid_text::{Language, TextOptions, Tokenizer};
 
 use crate::{
-    Blocks, Column, CorpusError, CorpusOptions, DocumentInfo, LabelColumn, Sample, Scaling, Storable,
-    count::Recount, rows::Finished, select::Selector,
+    Blocks, Column, CorpusError, CorpusOptions, DocumentInfo, LabelColumn, NearDuplicate, Sample, Scaling,
+    Storable, count::Recount, rows::Finished, select::Selector,
 };
 
 /// Characters of a title that is made from a text.
@@ -64,6 +64,9 @@ pub struct Corpus<T> {
     pub words: Option<countgrid_text::Summary>,
     /// How documents were drawn, if not all were taken; the bags are those that were drawn.
     pub sample: Option<Sample>,
+    /// Documents that were left out because they repeat one that is here, in their order: see
+    /// [`CorpusOptions::keep_near_duplicates`].
+    pub near_duplicates: Vec<NearDuplicate>,
 }
 
 impl<T> Corpus<T> {
@@ -86,6 +89,7 @@ impl<T> Corpus<T> {
             source: None,
             words: None,
             sample: None,
+            near_duplicates: Vec::new(),
         }
     }
 }

@@ -56,10 +56,12 @@ mod corpus;
 mod count;
 mod document;
 mod error;
+mod hash;
 mod intake;
 mod labels;
 pub mod memory;
 mod mini_batches;
+mod near_duplicates;
 mod options;
 #[cfg(feature = "files")]
 mod read;
@@ -80,6 +82,7 @@ pub use crate::{
     error::CorpusError,
     labels::LabelColumn,
     mini_batches::{MiniBatch, MiniBatchCursor, MiniBatches, mini_batch_count},
+    near_duplicates::{NEAR_DUPLICATE, NearDuplicate},
     options::{CorpusOptions, WordOptions},
     sample::Sample,
     scaling::{Scale, ScaleError, Scaling, scale_to_total},

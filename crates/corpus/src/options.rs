@@ -153,6 +153,14 @@ pub struct CorpusOptions {
     pub scaling: Scaling,
     /// Which documents are taken, if not all. Not used where documents are counted against a vocabulary.
     pub sample: Option<Sample>,
+    /// Whether texts are kept of which nearly all is in an earlier one (default: yes). Otherwise a text is left out of which a share
+    /// of [`NEAR_DUPLICATE`](crate::NEAR_DUPLICATE) is that of an earlier one that stays, and [`Corpus::near_duplicates`] names
+    /// both. Only words count ([`WordOptions::keep_noise`]), in their order; labels do not. Texts of fewer than 27 different runs of three words
+    /// are kept, since two documents may have one title, and so are sequences ([`WordOptions::ngrams`]) and counts. Of a
+    /// sample, those that were drawn are compared. Not used where documents are counted against a vocabulary.
+    ///
+    /// [`Corpus::near_duplicates`]: crate::Corpus::near_duplicates
+    pub keep_near_duplicates: bool,
     /// Whether ids, titles and snippets are kept (default: yes).
     pub keep_documents: bool,
     /// Bytes of whole texts that are kept with the documents, at most, all together (default: 0). A text that no longer fits is
@@ -180,6 +188,7 @@ impl Default for CorpusOptions {
             words: WordOptions::default(),
             scaling: Scaling::default(),
             sample: None,
+            keep_near_duplicates: true,
             keep_documents: true,
             keep_texts: 0,
             keep_columns: KeepColumns::None,

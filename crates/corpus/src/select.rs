@@ -8,10 +8,11 @@ use countgrid_math::Real;
 use countgrid_text::{Counter, Selection};
 
 use crate::{
-    Blocks, BlocksBuilder, Corpus, CorpusError, CorpusKind, CorpusOptions, DocumentInfo, LabelColumn,
-    Storable,
+    Blocks, BlocksBuilder, Corpus, CorpusError, CorpusKind, CorpusOptions, DocumentInfo, KeepColumns,
+    LabelColumn, NearDuplicate, Storable,
     document::SNIPPET_WORDS,
     intake::{Intake, scaled},
+    near_duplicates::{Shingles, Sketches},
     rows::Rows,
 };
 
@@ -25,6 +26,7 @@ pub(crate) struct Selector<'o> {
     intake: Intake,
     words: Counter,
     forms: BlocksBuilder<u32>, // bags of words as they are written, of texts
+    sketches: Option<(Sketches, Shingles)>, // of texts, if near-duplicates are to be left out
     table: Option<Table>,
 }
 
@@ -39,8 +41,11 @@ struct Table {
 
 impl<'o> Selector<'o> {
     pub(crate) fn new(options: &'o CorpusOptions) -> Result<Self, CorpusError> {
+        // Sequences that are nearly the same, such as genes, are no copies.
+        let is_compared = !options.keep_near_duplicates && options.words.ngrams.is_none();
         Ok(Self {
             options,
+            sketches: is_compared.then(|| (Sketches::new(), Shingles::default())),
             intake: Intake::new(options),
             words: Counter::new(&options.words.for_text())?,
             forms: BlocksBuilder::new(FORMS, options.blocks)?,
@@ -57,7 +62,15 @@ impl<'o> Selector<'o> {
     pub(crate) fn item(&mut self, item: Item<'_>) -> Result<(), CorpusError> {
         match self.intake.take(item)? {
             Some(Item::Document(document)) => {
-                let bag = self.words.read(&document.text)?;
+                let bag = match &mut self.sketches {
+                    None => self.words.read(&document.text)?,
+                    Some((sketches, shingles)) => {
+                        shingles.clear();
+                        let bag = self.words.read_with(&document.text, |word| shingles.push(word))?;
+                        sketches.push(shingles);
+                        bag
+                    }
+                };
                 self.forms.push(bag.iter().map(|&(form, count)| (form as usize, count)))?;
                 if self.options.keep_documents {
                     self.intake.describe(document, 0.0, self.options); // counted once the languages are known
@@ -82,11 +95,19 @@ impl<'o> Selector<'o> {
     }
 
     pub(crate) fn finish<T: Real + Storable>(self) -> Result<Corpus<T>, CorpusError> {
-        let Self { options, mut intake, words, forms, table } = self;
+        let Self { options, mut intake, words, forms, sketches, table } = self;
         let labels = intake.labels(forms.len() + table.as_ref().map_or(0, |table| table.counts.len()));
-        let drawn = options.sample.map(|sample| sample.draw(&labels));
+        let mut drawn = options.sample.map(|sample| sample.draw(&labels));
+        let repeats = sketches.map_or_else(Vec::new, |(sketches, _)| {
+            sketches.near_duplicates(|document| is_drawn(drawn.as_deref(), document))
+        });
+        if !repeats.is_empty() {
+            let drawn = drawn.get_or_insert_with(|| vec![true; labels.len()]);
+            repeats.iter().for_each(|&(document, _)| drawn[document as usize] = false);
+        }
         let drawn = drawn.as_deref();
-        let (columns, left_out_columns) = intake.columns(labels.len(), drawn)?;
+        let near_duplicates = NearDuplicate::describe(&repeats, drawn, &intake.documents);
+        let (mut columns, left_out_columns) = intake.columns(labels.len(), drawn)?;
         let labels = match drawn {
             None => labels,
             Some(drawn) => {
@@ -129,7 +150,11 @@ impl<'o> Selector<'o> {
                 Corpus { words, languages, text, ..corpus }
             }
         };
+        if options.keep_columns == KeepColumns::All {
+            columns.extend(NearDuplicate::column(&near_duplicates, labels.len()));
+        }
         (corpus.labels, corpus.columns, corpus.left_out_columns) = (labels, columns, left_out_columns);
+        corpus.near_duplicates = near_duplicates;
         (corpus.scaling, corpus.sample) = (options.scaling, options.sample);
         Ok(corpus)
     }

@@ -12,7 +12,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = arguments.next().ok_or("a file or folder of documents, and perhaps a file for the model")?;
     let model = arguments.next().unwrap_or_else(|| "model.safetensors".into());
 
-    let reading = CorpusOptions { ignore: vec![model.clone()], ..CorpusOptions::default() };
+    let reading = CorpusOptions {
+        ignore: vec![model.clone()],
+        keep_near_duplicates: false,
+        ..CorpusOptions::default()
+    };
     let mut corpus = Corpus::<f32>::read(path, &reading)?;
     let plan = GridOptions::default().plan(&mut corpus)?;
 

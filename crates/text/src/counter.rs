@@ -94,6 +94,26 @@ impl Counter {
     /// # Errors
     /// [`TextError::TooMany`] where a `u32` does not suffice.
     pub fn read(&mut self, document: &str) -> Result<&[(u32, u32)], TextError> {
+        self.read_with(document, |_| ())
+    }
+
+    /// As [`Counter::read`], and calls `visit` with every form in the order of the text, which bags do not have.
+    ///
+    /// # Errors
+    /// As [`Counter::read`].
+    ///
+    /// ```
+    /// use countgrid_text::{Counter, TextOptions};
+    /// let (mut counter, mut forms) = (Counter::new(&TextOptions::default())?, Vec::new());
+    /// let bag = counter.read_with("A dog, two dogs, a dog", |form| forms.push(form.to_owned()))?;
+    /// assert_eq!((bag.len(), forms.join(" ")), (4, "a dog two dogs a dog".to_owned()));
+    /// # Ok::<(), countgrid_text::TextError>(())
+    /// ```
+    pub fn read_with(
+        &mut self,
+        document: &str,
+        mut visit: impl FnMut(&str),
+    ) -> Result<&[(u32, u32)], TextError> {
         let too_many = TextError::TooMany { document: self.detected.len() };
         self.present.clear();
         self.bag.clear();
@@ -107,6 +127,7 @@ impl Counter {
             *self.told.documents.entry(language).or_default() += documents;
         }
         for form in forms {
+            visit(&form);
             let next = u32::try_from(self.forms.len()).ok().filter(|&next| next < NO_WORD);
             let number = match self.forms.get(&form) {
                 Some(&number) => number,

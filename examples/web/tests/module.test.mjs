@@ -148,11 +148,11 @@ test("the model file and the page are byte for byte those of the program", (t) =
     const { input, title } = written(folder);
     const same = (flags, textOptions, options) => {
       const [model, map] = [join(folder, "model.safetensors"), join(folder, "map")];
-      execFileSync(program, ["fit", input, ...flags, "--output", model, "--quiet"]);
+      execFileSync(program, ["fit", input, "--keep-duplicates", ...flags, "--output", model, "--quiet"]);
       const texts = new Texts(documents, { title, ...textOptions });
       const grid = fit(texts.corpus(), options);
       assert.ok(readFileSync(model).equals(grid.model()), `model of ${flags}`);
-      execFileSync(program, ["map", input, ...flags, "--title", "A map", "--output", map, "--quiet"]);
+      execFileSync(program, ["map", input, "--keep-duplicates", ...flags, "--title", "A map", "--output", map, "--quiet"]);
       assert.equal(texts.page("A map", grid), readFileSync(join(map, "map.html"), "utf8"), `page of ${flags}`);
     };
     same([], {}, undefined);

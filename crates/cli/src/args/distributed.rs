@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    ComponentialArgs, FitModel, GridArgs, ReadArgs, ReportArgs, ScaleArgs, THREADS, WordArgs, at_most,
+    ComponentialArgs, DuplicateArgs, FitModel, GridArgs, ReadArgs, ReportArgs, ScaleArgs, THREADS, WordArgs,
+    at_most,
 };
 
 #[derive(Args, Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct StartArgs {
     /// The model to fit, a grid or a componential one
     #[arg(long, value_enum, default_value_t = FitModel::Grid)]
     pub(crate) model: FitModel,
+    #[command(flatten)]
+    pub(crate) duplicates: DuplicateArgs,
     #[command(flatten)]
     pub(crate) componential: ComponentialArgs,
     #[command(flatten)]

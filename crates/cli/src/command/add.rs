@@ -116,7 +116,7 @@ impl Run<'_> {
         write_places((&mut places, args.raw_csv), axes, labels, &corpus, &placements)
             .map_err(Failure::output)?;
         rendered.push((&files.places, places));
-        let left_out = files.left_out(corpus.source.as_ref());
+        let left_out = files.left_out(&corpus);
         let list = left_out.as_ref().map(|(path, _)| *path);
         rendered.extend(left_out);
         {

@@ -48,6 +48,7 @@ fn fit_and_save<T: Stored>(
     let mut input = Input::new(&args.paths, &args.read, &[&args.output]);
     input.options.words = word_options(&args.words)?;
     input.options.scaling = scaling(&args.numbers)?;
+    input.options.keep_near_duplicates = args.duplicates.keep_duplicates;
     input.options.keep_documents = false;
     input.options.blocks = block_limits(args.fit.stream, args.fit.block_entries);
     let mut corpus = input.read::<T>(report)?;
@@ -317,8 +318,8 @@ pub(crate) fn report_files<T: Stored>(
     report.files_written(
         files,
         json!({
-            "documents": corpus.bags.len(), "tokens": corpus.tokens, "vocabulary": corpus.vocabulary.len(),
-            "iterations": summary.map(|summary| summary.iterations), "end": summary.map(FitSummary::end_reason),
+            "documents": corpus.bags.len(), "near_duplicates": corpus.near_duplicates.len(), "tokens": corpus.tokens,
+            "vocabulary": corpus.vocabulary.len(), "iterations": summary.map(|summary| summary.iterations), "end": summary.map(FitSummary::end_reason),
             "bound_per_token": summary.map(|summary| summary.bound_per_token),
         }),
     );

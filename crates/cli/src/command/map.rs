@@ -77,6 +77,7 @@ fn draw<T: Stored>(
     let mut input = Input::new(&args.paths, &args.read, &files.all());
     input.options.words = word_options(&args.words)?;
     input.options.scaling = scaling(&args.numbers)?;
+    input.options.keep_near_duplicates = args.duplicates.keep_duplicates;
     input.options.sample = sample(args.sample, args.fit.seed);
     input.options.keep_texts = MAX_TEXT_BYTES;
     input.options.keep_columns = args.columns.keep();
@@ -107,7 +108,7 @@ fn draw<T: Stored>(
     write_places((&mut places, args.raw_csv), axes, grid.label_names(), &corpus, &grid.place(&corpus.bags)?)
         .map_err(Failure::output)?;
     rendered.push((&files.places, places));
-    let left_out = files.left_out(corpus.source.as_ref());
+    let left_out = files.left_out(&corpus);
     let list = left_out.as_ref().map(|(path, _)| *path);
     rendered.extend(left_out);
     {

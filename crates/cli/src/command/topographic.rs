@@ -40,6 +40,7 @@ pub(crate) fn run<T: Stored>(
     let mut input = Input::new(&args.paths, &args.read, &outputs);
     input.options.words = word_options(&args.words)?;
     input.options.scaling = scaling(&args.numbers)?;
+    input.options.keep_near_duplicates = args.duplicates.keep_duplicates;
     input.options.sample = sample(args.sample, args.fit.seed);
     input.options.keep_texts = MAX_TEXT_BYTES;
     input.options.keep_columns = args.columns.keep();
@@ -110,7 +111,7 @@ pub(crate) fn run<T: Stored>(
         (files.svg.as_path(), scatter.svg().map_err(|error| of_picture(&error))?.into_bytes()),
         (files.png.as_path(), scatter.png().map_err(|error| of_picture(&error))?),
     ];
-    let left_out = files.left_out(corpus.source.as_ref());
+    let left_out = files.left_out(&corpus);
     let list = left_out.as_ref().map(|(path, _)| *path);
     rendered.extend(left_out);
     {
