@@ -30,6 +30,8 @@ class Cluster:
 
     errors: tuple[type[BaseException], ...]
     checkpoint: str | os.PathLike[str] | None
+    what: str = "the cluster was lost"
+    told: Callable[[BaseException], str] = str
 
     @contextlib.contextmanager
     def lost(self, when: Callable[[], str]) -> Iterator[None]:
@@ -40,7 +42,7 @@ class Cluster:
             if self.checkpoint is not None and os.path.exists(self.checkpoint):
                 path = os.fspath(self.checkpoint)
                 kept = f"the state after the last whole iteration is in {path}; fit again with it to go on"
-            raise RuntimeError(f"the cluster was lost {when()} ({error}): {kept}") from error
+            raise RuntimeError(f"{self.what} {when()} ({self.told(error)}): {kept}") from error
 
 
 class Training:
