@@ -116,7 +116,7 @@ class During(logging.Handler):
         assert self.called, "there was no iteration"
 
     def emit(self, record):
-        if not self.called and "iteration 1" in record.getMessage():
+        if not self.called and "iteration 0" in record.getMessage():
             self.called = True
             self.act()
 
@@ -155,3 +155,185 @@ def test_rows_that_are_lost_are_read_again(session, expected, monkeypatch):
     with During(lambda: held[0].unpersist(blocking=True)):
         grid = parts.fit(CountingGrid(**GRID), blocks(session, 10_000, 30_000))
     assert grid.to_bytes() == expected
+
+
+def vectors(session, matrix, partitions=3):
+    """A data frame of sparse and dense vectors, with the numbers of rows."""
+    schema = types.StructType(
+        [types.StructField("number", types.IntegerType()), types.StructField("features", VectorUDT())]
+    )
+    rows = [
+        (number, Vectors.dense(row.toarray()[0]) if number % 3 == 0 else Vectors.sparse(row.shape[1], row.indices, row.data))
+        for number, row in enumerate(matrix)
+    ]
+    return session.createDataFrame(session.sparkContext.parallelize(rows, partitions), schema)
+
+
+def test_a_data_frame_of_vectors_is_fitted_and_placed(session):
+    matrix = rows(0, 300)
+    matrix.sum_duplicates()
+    X = vectors(session, matrix)
+    grid = parts.fit(CountingGrid(**GRID), X)
+    assert grid.to_bytes() == CountingGrid(**GRID).fit(matrix).to_bytes()
+    places = parts.transform(grid, X, output="place")
+    assert places.columns == ["number", "features", "place"]
+    found = places.collect()
+    assert [row.number for row in found] == list(range(300))
+    np.testing.assert_array_equal([row.place for row in found], grid.transform(matrix))
+    assert found[1].features == Vectors.sparse(COLUMNS, matrix[1].indices, matrix[1].data)
+
+
+def test_a_data_frame_of_arrays_is_fitted_and_placed(session, whole, expected, monkeypatch):
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", 3_001)
+    numbers = session.range(0, ROWS, numPartitions=3)
+    X = numbers.selectExpr(
+        "transform(array(0, 1, 2), t -> cast((id div 5 + (id * 3 + t) * (id * 3 + t) % 4) % 12 as int)) words",
+        "array(1, 1, 1) `how.many`",
+    )
+    of = dict(column=("words", "how.many"), n_features=COLUMNS)
+    grid = parts.fit(CountingGrid(**GRID), X, **of)
+    assert grid.to_bytes() == expected
+    monkeypatch.setattr(parts, "_PLACED", 64_000)  # a thousand rows at a time
+    places = parts.transform(grid, X.limit(5_000), **of).toPandas()
+    np.testing.assert_array_equal(np.stack(places.posterior), grid.transform(whole[:5_000]))
+
+
+def test_blocks_are_placed(session, whole, expected):
+    X = blocks(session, 20_000, 20_000)
+    grid = parts.fit(CountingGrid(**GRID), X)
+    places = parts.transform(grid, X).collect()
+    assert [len(block) for block in places] == [20_000, 0, 20_000]
+    np.testing.assert_array_equal(np.vstack(places), grid.transform(whole))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        MultinomialMixture(4, max_iter=3, random_state=1),
+        ComponentialGrid((4, 4), (2, 2), max_iter=2, componential_iter=2, random_state=1),
+        CountingGrid((4, 4), (2, 2), max_iter=2, n_init=2, precision="f64", random_state=1),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_other_models_and_fractions(session, estimator):
+    one = type(estimator)(**estimator.get_params()).fit(rows(0, ROWS, True)).to_bytes()
+    assert parts.fit(estimator, blocks(session, 5_000, 25_000, fraction=True)).to_bytes() == one
+
+
+def test_tokens_have_the_roundings_of_one_machine():
+    """Whole numbers are added up in any order, and others in that of rows, also where a part has both."""
+    rng = np.random.default_rng(1)
+    for fractions in (0.0, 0.5, 1.0):
+        counts = rng.integers(1, 9, (50, 7)) + np.where(rng.random((50, 1)) < fractions, rng.random((50, 7)), 0)
+        whole = sp.csr_matrix(counts)
+        one = parts._core.add_tokens(0.0, whole.indptr, whole.data)
+        keyed = [(0, (start, whole[start : start + 10])) for start in (20, 0, 40, 10, 30)]
+        (record,) = parts._documents(1, True, keyed)
+        assert (parts._numbers(record)[2] is None) == (fractions > 0)
+
+        class Local:
+            def map(self, function):
+                self.found = [function(record)]
+                return self
+
+            def toLocalIterator(self):
+                return iter(self.found)
+
+        assert parts._tokens(Local(), [parts._numbers(record)[2]]) == one
+        assert parts._tokens(Local(), [None]) == one
+
+
+def test_a_checkpoint_goes_on(session, expected, tmp_path):
+    path = tmp_path / "state"
+
+    class Enough(Exception):
+        pass
+
+    def stop():
+        raise Enough
+
+    X = blocks(session, 100)
+    with pytest.raises(Enough), During(stop):
+        parts.fit(CountingGrid(**GRID), X, checkpoint=path)
+    with pytest.raises(ValueError, match="other options, another seed or other rows"):
+        parts.fit(CountingGrid(**{**GRID, "random_state": 4}), X, checkpoint=path)
+    for _ in range(2):  # the second time, it has ended
+        assert parts.fit(CountingGrid(**GRID), X, checkpoint=path).to_bytes() == expected
+
+
+def test_a_job_that_fails_says_where_to_go_on(session, expected, monkeypatch, tmp_path):
+    path, marker = tmp_path / "state", str(tmp_path / "armed")
+    sums, X = parts._sums, blocks(session, 100)
+
+    def fails(state, jobs, number, records):
+        if os.path.exists(marker):
+            raise OSError("the disk is gone")
+        yield from sums(state, jobs, number, records)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(parts, "_sums", fails)
+        with pytest.raises(RuntimeError, match="Spark has given up in iteration 2 .OSError: the disk is gone.: the state .*state; fit again with it to go on"):
+            with During(lambda: open(marker, "x").close()):
+                parts.fit(CountingGrid(**GRID), X, checkpoint=path)
+    assert parts.fit(CountingGrid(**GRID), X, checkpoint=path).to_bytes() == expected
+
+
+def test_rows_that_change_are_refused(session, tmp_path):
+    marker = str(tmp_path / "computed")
+
+    def grows(count):
+        if os.path.exists(marker):
+            count += 1
+        open(marker, "a").close()
+        return sp.csr_matrix(np.ones((count, 3)))
+
+    X = session.sparkContext.parallelize([5], 1).map(grows)
+    message = "Spark has given up while rows were read .ValueError: partition 0 of X had 5 rows, and 6 when it was computed again"
+    with pytest.raises(RuntimeError, match=message):
+        parts.fit(MultinomialMixture(2), X)
+
+
+def test_what_is_refused(session):
+    context = session.sparkContext
+    with pytest.raises(TypeError, match="LatentDirichlet cannot be fitted in parts"):
+        parts.fit(LatentDirichlet(2), blocks(session))
+    with pytest.raises(ValueError, match="mini-batches"):
+        parts.fit(CountingGrid(**GRID, batch_size=10), blocks(session))
+    with pytest.raises(TypeError, match="X is a csr_matrix, and needs to be a data frame or an RDD of Spark"):
+        parts.fit(CountingGrid(**GRID), sp.csr_matrix((2, 3)))
+
+    def refused(blocks, message):
+        with pytest.raises(ValueError, match=message):
+            parts.fit(CountingGrid(**GRID), context.parallelize(blocks, 2))
+
+    refused([np.ones((5, 12)), sp.csr_matrix((2, 3))], "block 1 has 3 columns, and block 0 has 12")
+    refused([], "there are no blocks")
+    refused([np.ones((0, 12))], "the blocks have no rows")
+    refused([-np.ones((2, 12))], "Negative values")
+    refused(["text"], "Expected 2D array|could not convert|scalar array")
+
+    def frame(values, schema, message, **options):
+        X = session.createDataFrame(values, schema).coalesce(1)
+        with pytest.raises(ValueError, match=message):
+            parts.fit(CountingGrid(**GRID), X, **options)
+
+    arrays = "words array<int>, counts array<double>"
+    of = dict(column=("words", "counts"), n_features=3)
+    frame([([0], [1.0])], arrays, "X has no column 'features', but words, counts")
+    frame([([0], [1.0])], arrays, "n_features is None", column=("words", "counts"))
+    frame([([0], [1.0])], arrays, "column is .*'a'", column=("words", "counts", "a"))
+    frame([([0], [1.0])], arrays, "has the type list.*should have vectors", column="words")
+    frame([([0], [1.0]), ([1, 3], [1.0, 1.0])], arrays, "the index 3, and should have those from 0 to 2", **of)
+    frame([([-1], [1.0])], arrays, "the index -1, and", **of)
+    frame([([0], [1.0]), ([1, 2], [1.0])], arrays, "a row has 2 indices in 'words' and 1 counts in 'counts'", **of)
+    frame([([0], [None])], arrays, "'counts' has arrays with elements without a value", **of)
+    frame([(None, [1.0])], arrays, "'words' has rows without a value", **of)
+    frame([([0], [-1.0])], arrays, "Negative values", **of)
+    frame([([0], [float("nan")])], arrays, "NaN", **of)
+    frame([([0.5], [1.0])], "words array<double>, counts array<double>", "indices of type float64", **of)
+    frame([(1, [1.0])], "words int, counts array<double>", "the type int32, and should have arrays", **of)
+    vector = types.StructType([types.StructField("features", VectorUDT())])
+    frame([(Vectors.dense([1.0]),), (Vectors.sparse(2, [0], [1.0]),)], vector, "vectors of 1 and of 2 elements")
+    frame([(Vectors.dense([1.0]),)], vector, "have 1 elements, and n_features is 2", n_features=2)
+    with pytest.raises(ValueError, match="X has a column 'features' already"):
+        parts.transform(CountingGrid(**GRID).fit(np.ones((2, 2))), vectors(session, rows(0, 2)), output="features")

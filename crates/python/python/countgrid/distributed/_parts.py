@@ -115,6 +115,10 @@ def leaves_of_part(leaves: int, workers: int) -> int:
 
 
 def checked(block: Any) -> Any:
+    """A block of rows as SciPy's compressed rows."""
+    shape = getattr(block, "shape", ())
+    if len(shape) == 2 and shape[0] == 0:
+        return sp.csr_matrix(shape)  # of whose counts scikit-learn wants the least
     return sp.csr_matrix(
         check_array(block, accept_sparse="csr", dtype=TYPES, ensure_non_negative=True, ensure_min_samples=0)
     )

@@ -20,7 +20,7 @@ import os
 import pickle
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any, Iterable, Iterator
+from typing import Any, Iterable, Iterator, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -141,7 +141,8 @@ def transform(
         raise ValueError(f"X has a column {output!r} already: name another with `output`")
     schema = StructType([*X.schema.fields, StructField(output, ArrayType(DoubleType(), False), False)])
     model = X.sparkSession.sparkContext.broadcast(estimator)
-    return X.mapInArrow(partial(_placed_in_arrow, model, names, n_features, output), schema)
+    places = partial(_placed_in_arrow, model, names, [X.columns.index(name) for name in names], n_features, schema.names)
+    return _numbered(X).mapInArrow(places, schema)
 
 
 @dataclass(frozen=True)
@@ -152,9 +153,12 @@ class _Refused:
 
 
 def _told(error: BaseException) -> str:
-    # The whole, with the stacks of both languages, is the cause of what is raised.
-    text = " ".join(str(error).split())
-    return text if len(text) <= 500 else text[:500] + " ..."
+    """What a task raised, or the beginning of what Spark says; the whole, with stacks of both languages, is the cause."""
+    text = str(error)
+    for line in text.partition("Traceback (most recent call last):\n")[2].splitlines():
+        if line and not line[0].isspace():
+            return line[:500]
+    return " ".join(text[:500].split())
 
 
 def _spark_of(X: Any) -> None:
@@ -183,14 +187,19 @@ def _blocks(X: Any, column: str | tuple[str, str], n_features: int | None) -> RD
     if isinstance(X, RDD):
         return X
     names = _names(X, column, n_features)
-    bags = X.select(*("`" + name.replace("`", "``") + "`" for name in names))
-    return bags.mapInArrow(partial(_packed, names, n_features), "block binary").rdd.map(_unpacked)
+    own = _numbered(X).select(*(str(X.columns.index(name)) for name in names))
+    return own.mapInArrow(partial(_packed, names, n_features), "block binary").rdd.map(_unpacked)
+
+
+def _numbered(X: DataFrame) -> DataFrame:
+    """The frame with numbers for names: Spark does not map frames with names in which there are dots."""
+    return X.toDF(*map(str, range(len(X.columns))))
 
 
 def _packed(names: tuple[str, ...], n_features: int | None, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         try:
-            block: Any = _matrix(batch, names, n_features)
+            block: Any = _matrix(batch.columns, names, n_features)
         except ValueError as error:
             block = _Refused(str(error))
         yield pa.record_batch([pa.array([pickle.dumps(block)], pa.binary())], names=["block"])
@@ -200,9 +209,8 @@ def _unpacked(row: Any) -> Any:
     return pickle.loads(row[0])
 
 
-def _matrix(batch: pa.RecordBatch, names: tuple[str, ...], n_features: int | None) -> Any:
-    """The bags of a batch of rows."""
-    arrays = [batch.column(batch.schema.get_field_index(name)) for name in names]
+def _matrix(arrays: Sequence[Any], names: tuple[str, ...], n_features: int | None) -> Any:
+    """The bags of a batch of rows, in one column or in two, with these names."""
     for name, array in zip(names, arrays):
         if array.null_count:
             raise ValueError(f"column {name!r} has rows without a value: leave them out")
@@ -373,17 +381,22 @@ def _placed(estimator: Any, blocks: Iterable[Any]) -> Iterator[np.ndarray]:
 
 
 def _placed_in_arrow(
-    estimator: Any, names: tuple[str, ...], n_features: int | None, output: str, batches: Iterable[pa.RecordBatch]
+    estimator: Any,
+    names: tuple[str, ...],
+    numbers: list[int],
+    n_features: int | None,
+    columns: list[str],
+    batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     model = estimator.value
     step = max(1, _PLACED // model._n_features_out)
     for batch in batches:
         for first in range(0, batch.num_rows, step):
             rows = batch.slice(first, step)
-            places = _posterior(model, _matrix(rows, names, n_features))
+            places = _posterior(model, _matrix([rows.column(number) for number in numbers], names, n_features))
             ends = pa.array(np.arange(0, places.size + 1, places.shape[1]), pa.int32())
             lists = pa.ListArray.from_arrays(ends, pa.array(places.ravel()))
-            yield pa.RecordBatch.from_arrays([*rows.columns, lists], names=[*rows.schema.names, output])
+            yield pa.RecordBatch.from_arrays([*rows.columns, lists], names=columns)
 
 
 def _posterior(estimator: Any, block: Any) -> np.ndarray:
