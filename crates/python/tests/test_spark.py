@@ -1,10 +1,12 @@
 """Fits on Spark executors have the bytes of fits on one machine."""
 
+import contextlib
 import logging
 import os
 import shutil
 import signal
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,13 +46,14 @@ def expected(whole):
 
 
 @pytest.fixture(scope="module")
-def session():
+def session(tmp_path_factory):
     """Two threads of one machine, each with processes of Python; a task may fail once."""
     own = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     before = {name: os.environ.get(name) for name in own}
     os.environ.update(own)
     session = (
         SparkSession.builder.master("local[2,2]")
+        .config("spark.local.dir", str(tmp_path_factory.mktemp("spark")))
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "OFF")
@@ -142,19 +145,54 @@ def test_a_failed_task_is_repeated(session, expected, monkeypatch, tmp_path, how
     assert grid.to_bytes() == expected
 
 
-def test_rows_that_are_lost_are_read_again(session, expected, monkeypatch):
-    """As after the loss of an executor, which had them."""
-    held = []
-    sums_of = parts._sums_of
+@contextlib.contextmanager
+def rows_lost(session, monkeypatch):
+    """Rows are lost once the first iteration has ended, with what they were sorted from, as if all executors were."""
+    held, sums_of = [], parts._sums_of
 
     def seen(records, *arguments):
         held[:] = [records]
         return sums_of(records, *arguments)
 
-    monkeypatch.setattr(parts, "_sums_of", seen)
-    with During(lambda: held[0].unpersist(blocking=True)):
-        grid = parts.fit(CountingGrid(**GRID), blocks(session, 10_000, 30_000))
+    def lose():
+        held[0].unpersist(blocking=True)
+        files = list(Path(session.conf.get("spark.local.dir")).rglob("shuffle_*"))
+        assert files
+        for file in files:
+            file.unlink()
+
+    with monkeypatch.context() as patch, During(lose):
+        patch.setattr(parts, "_sums_of", seen)
+        yield
+
+
+def test_rows_that_are_lost_are_read_again(session, expected, monkeypatch, tmp_path):
+    marker = str(tmp_path / "read")
+
+    def seen(block):
+        with open(marker, "a") as file:
+            file.write(".")
+        return block
+
+    with rows_lost(session, monkeypatch):
+        grid = parts.fit(CountingGrid(**GRID), blocks(session, 10_000, 30_000).map(seen))
     assert grid.to_bytes() == expected
+    assert len(Path(marker).read_text()) == 3 * 3, "three blocks are counted, cut, and cut again"
+
+
+def test_rows_that_have_changed_are_refused(session, monkeypatch, tmp_path):
+    marker = str(tmp_path / "read")
+
+    def changes(count):
+        with open(marker, "a") as file:
+            file.write(".")
+        with open(marker) as file:
+            return sp.csr_matrix(np.full((count, 3), len(file.read()) // 3 + 1.0))
+
+    X = session.sparkContext.parallelize([50], 1).map(changes)
+    with pytest.raises(RuntimeError, match="Spark has given up in iteration 2 .ValueError: the documents of leaf 0 are not those that"):
+        with rows_lost(session, monkeypatch):
+            parts.fit(MultinomialMixture(2, random_state=1), X)
 
 
 def vectors(session, matrix, partitions=2):
