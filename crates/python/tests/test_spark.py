@@ -145,56 +145,6 @@ def test_a_failed_task_is_repeated(session, expected, monkeypatch, tmp_path, how
     assert grid.to_bytes() == expected
 
 
-@contextlib.contextmanager
-def rows_lost(session, monkeypatch):
-    """Rows are lost once the first iteration has ended, with what they were sorted from, as if all executors were."""
-    held, sums_of = [], parts._sums_of
-
-    def seen(records, *arguments):
-        held[:] = [records]
-        return sums_of(records, *arguments)
-
-    def lose():
-        held[0].unpersist(blocking=True)
-        files = list(Path(session.conf.get("spark.local.dir")).rglob("shuffle_*"))
-        assert files
-        for file in files:
-            file.unlink()
-
-    with monkeypatch.context() as patch, During(lose):
-        patch.setattr(parts, "_sums_of", seen)
-        yield
-
-
-def test_rows_that_are_lost_are_read_again(session, expected, monkeypatch, tmp_path):
-    marker = str(tmp_path / "read")
-
-    def seen(block):
-        with open(marker, "a") as file:
-            file.write(".")
-        return block
-
-    with rows_lost(session, monkeypatch):
-        grid = parts.fit(CountingGrid(**GRID), blocks(session, 10_000, 30_000).map(seen))
-    assert grid.to_bytes() == expected
-    assert len(Path(marker).read_text()) == 3 * 3, "three blocks are counted, cut, and cut again"
-
-
-def test_rows_that_have_changed_are_refused(session, monkeypatch, tmp_path):
-    marker = str(tmp_path / "read")
-
-    def changes(count):
-        with open(marker, "a") as file:
-            file.write(".")
-        with open(marker) as file:
-            return sp.csr_matrix(np.full((count, 3), len(file.read()) // 3 + 1.0))
-
-    X = session.sparkContext.parallelize([50], 1).map(changes)
-    with pytest.raises(RuntimeError, match="Spark has given up in iteration 2 .ValueError: the documents of leaf 0 are not those that"):
-        with rows_lost(session, monkeypatch):
-            parts.fit(MultinomialMixture(2, random_state=1), X)
-
-
 def vectors(session, matrix, partitions=2):
     """A data frame of sparse and dense vectors, with the numbers of rows."""
     schema = types.StructType(
@@ -395,3 +345,54 @@ def test_columns_that_are_refused():
     np.testing.assert_array_equal(parts._matrix([part], ("words",), 2).toarray(), [[0, 2], [1, 0]])
     lists = pa.array([[0], [1, 2], []])[1:]
     np.testing.assert_array_equal(parts._matrix([lists, lists], ("words", "counts"), 3).toarray(), [[0, 1, 2], [0, 0, 0]])
+
+
+# The last ones: Spark takes the one executor of this session for lost then, with results of any later job that are above 1 MiB.
+@contextlib.contextmanager
+def rows_lost(session, monkeypatch):
+    """Rows are lost once the first iteration has ended, with what they were sorted from, as if all executors were."""
+    held, sums_of = [], parts._sums_of
+
+    def seen(records, *arguments):
+        held[:] = [records]
+        return sums_of(records, *arguments)
+
+    def lose():
+        held[0].unpersist(blocking=True)
+        files = list(Path(session.conf.get("spark.local.dir")).rglob("shuffle_*"))
+        assert files
+        for file in files:
+            file.unlink()
+
+    with monkeypatch.context() as patch, During(lose):
+        patch.setattr(parts, "_sums_of", seen)
+        yield
+
+
+def test_rows_that_are_lost_are_read_again(session, expected, monkeypatch, tmp_path):
+    marker = str(tmp_path / "read")
+
+    def seen(block):
+        with open(marker, "a") as file:
+            file.write(".")
+        return block
+
+    with rows_lost(session, monkeypatch):
+        grid = parts.fit(CountingGrid(**GRID), blocks(session, 10_000, 30_000).map(seen))
+    assert grid.to_bytes() == expected
+    assert len(Path(marker).read_text()) == 3 * 3, "three blocks are counted, cut, and cut again"
+
+
+def test_rows_that_have_changed_are_refused(session, monkeypatch, tmp_path):
+    marker = str(tmp_path / "read")
+
+    def changes(count):
+        with open(marker, "a") as file:
+            file.write(".")
+        with open(marker) as file:
+            return sp.csr_matrix(np.full((count, 3), len(file.read()) // 3 + 1.0))
+
+    X = session.sparkContext.parallelize([50], 1).map(changes)
+    with pytest.raises(RuntimeError, match="Spark has given up in iteration 2 .ValueError: the documents of leaf 0 are not those that"):
+        with rows_lost(session, monkeypatch):
+            parts.fit(MultinomialMixture(2, random_state=1), X)
