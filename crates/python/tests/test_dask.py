@@ -218,6 +218,12 @@ def test_a_dask_array_is_fitted_and_placed(client, expected, whole):
     np.testing.assert_array_equal(parts.transform(grid, X).compute(), grid.transform(whole))
 
 
+def test_a_dense_block_may_be_empty(client):
+    blocks = [np.ones((0, COLUMNS)), rows(0, 40), np.ones((0, COLUMNS))]
+    one = MultinomialMixture(2, random_state=1).fit(rows(0, 40)).to_bytes()
+    assert parts.fit(MultinomialMixture(2, random_state=1), blocks, client=client).to_bytes() == one
+
+
 @pytest.mark.parametrize(
     "estimator",
     [
