@@ -188,6 +188,10 @@ impl fmt::Display for Problem {
             }
             Self::Empty => f.write_str("empty, there is nothing to read"),
             Self::NotAFolder => f.write_str("not a folder"),
+            // Of one file that holds none it is the file itself.
+            Self::NoDocuments { first: Some((file, why)), .. } if file.is_empty() => {
+                write!(f, "no documents: {why}")
+            }
             Self::NoDocuments { skipped, first } => {
                 f.write_str("no documents")?;
                 if *skipped > 0 {
@@ -473,7 +477,7 @@ fn edits(one: &[char], other: &[char]) -> usize {
     row.last().copied().unwrap_or(0)
 }
 
-fn plural(n: usize, word: &str) -> String {
+pub(crate) fn plural(n: usize, word: &str) -> String {
     if n == 1 { word.to_owned() } else { format!("{word}s") }
 }
 

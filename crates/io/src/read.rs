@@ -11,7 +11,7 @@ use encoding_rs::UTF_8;
 use crate::columns::{Columns, Named, Roles, TEXT, look_like_names};
 use crate::document::Document;
 use crate::docword::{self, Counts};
-use crate::error::{Problem, ReadError};
+use crate::error::{Problem, ReadError, plural};
 #[cfg(feature = "files")]
 use crate::folder::{self, Listing};
 use crate::format::{Format, Table};
@@ -174,7 +174,7 @@ impl fmt::Display for Summary {
             (hidden, "hidden"),
             (binary, "binary"),
             (empty, "empty"),
-            (tables, "tables"),
+            (tables, &plural(tables, "table")),
             (special, "special"),
         ];
         let skipped: Vec<String> =

@@ -114,5 +114,5 @@ fn archives_cut_anywhere_do_no_harm() {
     }
     let cut = folder(&[("a.zip", &bytes("all.zip")[..500])]);
     let refused = read(cut.path().join("a.zip"), &ReadOptions::default()).unwrap_err().to_string();
-    assert!(refused.contains("no documents; 1 file skipped") && refused.contains("damaged ZIP"), "{refused}");
+    assert!(refused.contains("no documents: damaged ZIP"), "{refused}");
 }

@@ -51,7 +51,7 @@ fn what_is_no_text_is_counted() {
     let kinds =
         if unsupported > 0 { format!("{unsupported} of kinds that are not read, ") } else { String::new() };
     let told = format!(
-        ", 1 of them in windows-1252; skipped {unreadable} unreadable, {kinds}2 hidden, 3 binary, 1 empty, 1 tables"
+        ", 1 of them in windows-1252; skipped {unreadable} unreadable, {kinds}2 hidden, 3 binary, 1 empty, 1 table"
     );
     assert!(summary.to_string().ends_with(&told), "{summary}");
     let left_out: Vec<_> = summary.left_out.iter().map(|left| (left.why.as_str(), left.lost)).collect();

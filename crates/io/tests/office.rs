@@ -102,6 +102,14 @@ fn what_is_damaged_or_no_document_is_passed_over() {
     assert!(why("lost.epub").contains("names no package"), "{}", why("lost.epub"));
 }
 
+#[cfg(feature = "archives")]
+#[test]
+fn one_file_that_is_no_document_says_why() {
+    let folder = folder(&[("lost.zip", &zip(&[("mimetype", b"application/epub+zip")]))]);
+    let said = common::refusal(folder.path(), "lost.zip", &ReadOptions::default());
+    assert!(said.starts_with("~/lost.zip: no documents: "), "{said}");
+}
+
 #[test]
 fn what_grows_beyond_the_limit_is_passed_over() {
     // 64 MiB of blanks take 64 KiB.
