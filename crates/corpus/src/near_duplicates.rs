@@ -432,6 +432,39 @@ mod tests {
     }
 
     #[test]
+    fn what_repeats_only_what_is_left_out_stays() {
+        let first: Words = (0..60).collect();
+        let edit = |text: &Words, places: [usize; 2]| {
+            let mut text = text.clone();
+            places.into_iter().for_each(|place| text[place] = 1_000 + place as u16);
+            text
+        };
+        let second = edit(&first, [10, 20]);
+        let third = edit(&second, [30, 40]);
+        // 52 of 64 shingles, and 46 of 70.
+        assert!(jaccard(&first, &second) > 0.8 && jaccard(&first, &third) < 0.7);
+        assert_eq!(found(&[first.clone(), second.clone(), third.clone()]), [(1, 0)]);
+        assert_eq!(found(&[second, first, third]), [(1, 0), (2, 0)]);
+    }
+
+    #[test]
+    fn a_sketch_has_the_smallest_hashes() {
+        for words in [30, 66, 67, 257, 258, 259, 5_000] {
+            let text: Words = (0..words).map(|n| n % 4_000).collect();
+            let hash = |shingle: &[u16]| {
+                let mut shingles = Shingles::default();
+                shingle.iter().for_each(|word| shingles.push(&format!("w{word}")));
+                shingles.hashes[0]
+            };
+            let mut expected: Vec<u32> = text.windows(WORDS).map(hash).collect();
+            expected.sort_unstable();
+            expected.dedup();
+            expected.truncate(WIDTH);
+            assert_eq!(sketches(&[text], usize::MAX).get(0), expected, "{words}");
+        }
+    }
+
+    #[test]
     fn documents_that_are_not_taken_neither_repeat_nor_are_repeated() {
         let text: Words = (0..50).collect();
         let sketches = sketches(&vec![text; 4], usize::MAX);
