@@ -314,6 +314,10 @@ def test_what_is_refused(session):
 
 
 def test_columns_that_are_refused():
+    remote = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})
+    with pytest.raises(TypeError, match="X is a data frame of Spark Connect, which has no RDDs"):
+        parts.fit(CountingGrid(**GRID), remote())
+
     def refused(message, *columns, n_features=3):
         names = ("words", "counts")[: len(columns)]
         with pytest.raises(ValueError, match=message):

@@ -133,7 +133,7 @@ def transform(
     """The posterior of every row over the components of a fitted model, computed where the rows are: of a data frame, the frame with a
     further column of arrays; of an RDD of blocks, an RDD of arrays of two axes. `column` and `n_features` are as in `fit`."""
     check_is_fitted(estimator, "model_")
-    _spark_of(X)
+    _check_kind(X)
     if isinstance(X, RDD):
         return X.mapPartitions(partial(_placed, X.context.broadcast(estimator)))
     names = _names(X, column, n_features)
@@ -161,7 +161,7 @@ def _told(error: BaseException) -> str:
     return " ".join(text[:500].split())
 
 
-def _spark_of(X: Any) -> None:
+def _check_kind(X: Any) -> None:
     if type(X).__module__.startswith("pyspark.sql.connect"):
         raise TypeError("X is a data frame of Spark Connect, which has no RDDs: make it in a session of the driver")
     if not isinstance(X, (RDD, DataFrame)):
@@ -183,7 +183,7 @@ def _names(X: DataFrame, column: str | tuple[str, str], n_features: int | None) 
 
 def _blocks(X: Any, column: str | tuple[str, str], n_features: int | None) -> RDD[Any]:
     """The blocks of rows, of which those that are not matrices are refused later."""
-    _spark_of(X)
+    _check_kind(X)
     if isinstance(X, RDD):
         return X
     names = _names(X, column, n_features)
