@@ -178,8 +178,8 @@ pub(crate) enum Command {
 
 #[derive(Args, Debug)]
 pub(crate) struct MapArgs {
-    /// Folders of texts, web pages, mails or documents (recursive), ZIP or TAR files of them, mailboxes, CSV, TSV or JSONL files with a
-    /// text column, or counts (docword, Matrix Market, SVMlight), any of them gzipped, or single documents; several are one collection,
+    /// Folders of texts, web pages, mails or documents (recursive), ZIP or TAR files of them, mailboxes, CSV, TSV, JSONL, XLSX or ODS files with a
+    /// text column, or counts (docword, Matrix Market, SVMlight, NPZ), any of them gzipped, or single documents; several are one collection,
     /// in their order; `-` is standard input. Without them: the doc
     /// comments of the crates that Cargo has unpacked here
     #[arg(value_name = "PATH", value_parser = data_path())]
@@ -315,8 +315,8 @@ impl MapModel {
 
 #[derive(Args, Debug)]
 pub(crate) struct FitArgs {
-    /// Folders of texts, web pages, mails or documents (recursive), ZIP or TAR files of them, mailboxes, CSV, TSV or JSONL files with a
-    /// text column, or counts (docword, Matrix Market, SVMlight), any of them gzipped, or single documents; several are one collection,
+    /// Folders of texts, web pages, mails or documents (recursive), ZIP or TAR files of them, mailboxes, CSV, TSV, JSONL, XLSX or ODS files with a
+    /// text column, or counts (docword, Matrix Market, SVMlight, NPZ), any of them gzipped, or single documents; several are one collection,
     /// in their order; `-` is standard input
     #[arg(required = true, value_name = "PATH", value_parser = data_path())]
     pub(crate) paths: Vec<PathBuf>,

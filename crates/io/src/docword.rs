@@ -172,6 +172,14 @@ pub(crate) struct Names {
     pub(crate) file: Arc<Path>,
 }
 
+fn too_large(entry: Entry, found: f64) -> Problem {
+    Problem::Element {
+        element: format!("data[{}]", entry.line),
+        found: format!("{found} as the sum of those in row {} and column {}", entry.document, entry.word),
+        expected: "a finite count".to_owned(),
+    }
+}
+
 /// Puts entries in order and hands over so many bags, with their names if they have any.
 pub(crate) fn bags<E: From<ReadError>>(
     entries: Entries,
@@ -181,9 +189,10 @@ pub(crate) fn bags<E: From<ReadError>>(
     visit: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let refuse = |line, problem| ReadError::new(file, line, problem);
+    let entries_add = entries.add;
     let mut sorted = entries.runs.merge().map_err(|error| refuse(None, Problem::Spool(error)))?;
     let mut next = || sorted.next().map_err(|error| refuse(None, Problem::Spool(error)));
-    let (mut ahead, mut bag) = (next()?, Vec::new());
+    let (mut ahead, mut bag) = (next()?, Vec::<(u32, f64)>::new());
     let (mut names, file_of_names) = match names {
         Some(Names { names, file }) => (names.into_iter(), Some(file)),
         None => (Vec::new().into_iter(), None),
@@ -192,13 +201,21 @@ pub(crate) fn bags<E: From<ReadError>>(
         bag.clear();
         let mut before: Option<Entry> = None;
         while let Some(entry) = ahead.filter(|entry| entry.document as usize == document) {
-            if let Some(first) = before.filter(|before| before.word == entry.word) {
-                let (document, word) = (u64::from(entry.document) + 1, u64::from(entry.word) + 1);
-                let problem = Problem::Repeated { document, word, first: first.line };
-                return Err(refuse(Some(entry.line), problem).into());
-            }
-            if entry.count > 0.0 {
-                bag.push((entry.word, entry.count));
+            let first = before.filter(|before| before.word == entry.word);
+            match (first, bag.last_mut()) {
+                (Some(first), _) if !entries_add => {
+                    let (document, word) = (u64::from(entry.document) + 1, u64::from(entry.word) + 1);
+                    let problem = Problem::Repeated { document, word, first: first.line };
+                    return Err(refuse(Some(entry.line), problem).into());
+                }
+                (_, Some((word, count))) if *word == entry.word => {
+                    *count += entry.count;
+                    if !count.is_finite() {
+                        return Err(refuse(None, too_large(entry, *count)).into());
+                    }
+                }
+                _ if entry.count > 0.0 => bag.push((entry.word, entry.count)),
+                _ => {}
             }
             (before, ahead) = (Some(entry), next()?);
         }
@@ -246,8 +263,10 @@ pub(crate) fn read_vocabulary(
 
 /// What was read, and the number of the last document with an entry.
 pub(crate) struct Entries {
-    runs: Runs,
+    pub(crate) runs: Runs,
     pub(crate) last: u64,
+    /// Whether those of one document and word are added up. Else they are refused.
+    pub(crate) add: bool,
 }
 
 /// What stands on a line of entries.
@@ -300,7 +319,7 @@ pub(crate) fn read_entries<R: BufRead>(
     if found < claimed {
         return Err(lines.error(Problem::TooFewEntries { expected: claimed, found }));
     }
-    Ok(Entries { runs, last })
+    Ok(Entries { runs, last, add: false })
 }
 
 /// Nothing but blank lines up to the end.
@@ -361,7 +380,7 @@ pub(crate) fn vocabulary_beside(counts: &Path) -> Vec<PathBuf> {
     let name = counts.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let plain = name.strip_suffix(".gz").unwrap_or(&name);
     let words = match (Name::from_path(counts), plain.rsplit_once('.')) {
-        (Name::MatrixMarket | Name::SvmLight, Some((stem, _))) => format!("vocab.{stem}.txt"),
+        (Name::MatrixMarket | Name::SvmLight | Name::Npz, Some((stem, _))) => format!("vocab.{stem}.txt"),
         _ if plain.contains("docword") => plain.replacen("docword", "vocab", 1),
         _ => "vocab.txt".to_owned(),
     };

@@ -116,6 +116,8 @@ pub enum Problem {
     NotANumber { column: String, found: String },
     /// A record with too few or too many fields.
     Fields { expected: usize, found: usize, quoting: bool },
+    /// A row of a sheet with cells beyond those of the first.
+    Cells { expected: usize, found: usize },
     /// A double quote is never closed; the line is that of its record.
     OpenQuote,
     /// A line that is not JSON.
@@ -146,6 +148,10 @@ pub enum Problem {
     TooManyDocuments { claimed: u64, last: u64 },
     /// The same document and word a second time.
     Repeated { document: u64, word: u64, first: u64 },
+    /// Arrays of NumPy that are no matrix of a kind that is read.
+    Matrix { found: String },
+    /// An element of an array that is not as expected: `data[7]`, counted from 0.
+    Element { element: String, found: String, expected: String },
     /// No vocabulary beside a file of counts.
     NoVocabulary { expected: String },
     /// A vocabulary of another length than the header of the counts says.
@@ -232,6 +238,9 @@ impl fmt::Display for Problem {
             Self::Fields { expected, found, .. } => {
                 write!(f, "{found} {}, but the header names {expected}", plural(*found, "field"))
             }
+            Self::Cells { expected, found } => {
+                write!(f, "{found} {}, but the first row names {expected}", plural(*found, "cell"))
+            }
             Self::OpenQuote => f.write_str("a double quote opens in this record and is never closed"),
             Self::Json { what } => write!(f, "not JSON: {what}"),
             Self::NotAnObject { found } => write!(f, "a JSON object is expected, found `{found}`"),
@@ -268,6 +277,13 @@ impl fmt::Display for Problem {
             }
             Self::Repeated { document, word, first } => {
                 write!(f, "document {document} has word {word} a second time, first on line {first}")
+            }
+            Self::Matrix { found } => write!(
+                f,
+                "a sparse matrix (`csr`, `csc` or `coo`) or one array of two dimensions is expected, of integers or floating-point numbers, found {found}"
+            ),
+            Self::Element { element, found, expected } => {
+                write!(f, "{expected} is expected in `{element}`, found {found}")
             }
             Self::NoVocabulary { expected } => {
                 write!(f, "no vocabulary; `{expected}` is expected beside the counts")
@@ -349,6 +365,9 @@ impl Problem {
             Self::Fields { quoting: false, .. } => {
                 f.write_str("mend the line; fields are separated by one tab and hold no tab or line end")
             }
+            Self::Cells { .. } => f.write_str(
+                "empty the cells beyond the last column that has a name, or name that; what stands above the names is to be removed",
+            ),
             Self::OpenQuote => {
                 f.write_str("close the quote; a quote inside a quoted field is written twice")
             }
@@ -374,6 +393,12 @@ impl Problem {
             }
             Self::TooManyDocuments { .. } => f.write_str("mend the line: the number of documents"),
             Self::Repeated { .. } => f.write_str("add the counts up on one line"),
+            Self::Matrix { .. } => f.write_str(
+                "write the counts, a row for each document, with `scipy.sparse.save_npz(file, counts)` or `numpy.savez(file, counts)`",
+            ),
+            Self::Element { .. } => f.write_str(
+                "mend the array: a count is how often the word occurs in the document, and indices are numbered from 0",
+            ),
             Self::NoVocabulary { .. } => f.write_str("put it there, or name the file; one word per line"),
             Self::VocabularyLength { .. } => {
                 f.write_str("name the vocabulary that belongs to the counts; one word per line")

@@ -27,10 +27,14 @@ use crate::options::ReadOptions;
 use crate::page::page;
 #[cfg(feature = "pdf")]
 use crate::pdf;
+use crate::read::packed;
 use crate::rtf;
 #[cfg(any(feature = "office", feature = "archives"))]
 use crate::source::ZIP;
 use crate::source::{Budget, Source, read_bytes};
+
+/// Why a file of rows is passed over.
+const TABLE: &str = "a table among texts";
 
 /// The files below a folder, in the order of their paths.
 pub(crate) struct Listing {
@@ -194,7 +198,7 @@ pub(crate) fn each_of<E: From<ReadError>>(
     for path in files {
         let opened = opened.take();
         if opened.is_none() && Name::from_path(&path).is_table() {
-            reading.passed.add(|skipped| &mut skipped.tables, path, "a table among texts");
+            reading.passed.add(|skipped| &mut skipped.tables, path, TABLE);
             continue;
         }
         let before = reading.ids.len();
@@ -276,6 +280,10 @@ impl<E: From<ReadError>> Reading<'_, E> {
         #[cfg(feature = "mail")]
         let refuse = |problem| ReadError::new(path, None, problem);
         _ = (on_disk, depth, self.budget); // which only archives need
+        if packed(path, &source.head).is_some() {
+            self.passed.add(|skipped| &mut skipped.tables, path.to_path_buf(), TABLE);
+            return Ok(());
+        }
         #[cfg(any(feature = "office", feature = "archives"))]
         if source.head.starts_with(ZIP) {
             return self.zip(source, path, on_disk, depth);
@@ -395,7 +403,7 @@ impl<E: From<ReadError>> Reading<'_, E> {
                 return Ok(());
             }
             if Name::from_path(&inside).is_table() {
-                self.passed.add(|skipped| &mut skipped.tables, inside, "a table among texts");
+                self.passed.add(|skipped| &mut skipped.tables, inside, TABLE);
                 return Ok(());
             }
             let source = bytes.and_then(|bytes| Source::from_bytes(bytes, self.budget));

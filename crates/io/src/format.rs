@@ -23,6 +23,11 @@ pub enum Format {
     MatrixMarket,
     /// Counts in the format of SVMlight and LIBSVM, with a vocabulary.
     SvmLight,
+    /// Counts in arrays of NumPy: a sparse matrix that SciPy saved, or one array of two dimensions, with a vocabulary. A row is a
+    /// document.
+    Npz,
+    /// A workbook (XLSX, ODS), of which the first sheet that has something in it is a table.
+    Workbook,
     /// A file that is one document, of several paths.
     Document,
     /// Several paths, of any formats.
@@ -44,6 +49,8 @@ impl fmt::Display for Format {
             Self::Docword => "docword counts",
             Self::MatrixMarket => "Matrix Market counts",
             Self::SvmLight => "SVMlight counts",
+            Self::Npz => "NPZ counts",
+            Self::Workbook => "workbook",
             Self::Document => "document",
             Self::Several => "several paths",
             Self::Other(what) => what,

@@ -254,6 +254,73 @@ pub fn office(data: &[u8]) -> bool {
     read
 }
 
+/// Any bytes as a workbook; or as the file of cells of one, which chance would not compress. The first byte says of which kind.
+///
+/// # Panics
+/// If a promise is broken.
+#[cfg(feature = "office")]
+#[must_use]
+pub fn workbook(data: &[u8]) -> bool {
+    let (kind, content) = data.split_first().map_or((0, data), |(&kind, content)| (kind, content));
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    // Of one of Excel the parts are divided by zero bytes: the sheet, its strings, its styles.
+    let mut parts = content.split(|byte| *byte == 0);
+    let mut part = || parts.next().unwrap_or_default();
+    let files: &[(&str, &[u8])] = match kind % 2 {
+        0 => &[("content.xml", content)],
+        _ => &[
+            ("xl/workbook.xml", b"<sheet name=\"a\" r:id=\"0\"/><sheet name=\"b\" state=\"hidden\" r:id=\"0\"/>"),
+            (
+                "xl/_rels/workbook.xml.rels",
+                b"<r id=\"0\" type=\"/worksheet\" target=\"0\"/><r type=\"/sharedStrings\" target=\"1\"/><r type=\"/styles\" target=\"2\"/>",
+            ),
+            ("xl/0", part()),
+            ("xl/1", part()),
+            ("xl/2", part()),
+        ],
+    };
+    for (name, content) in files {
+        if archive.start_file(*name, zip::write::SimpleFileOptions::default()).is_ok() {
+            _ = archive.write_all(content);
+        }
+    }
+    let archive = archive.finish().map(Cursor::into_inner).unwrap_or_default();
+    let mut accepted = false;
+    for bytes in [data, &archive] {
+        let budget = Budget::new(LIMITS.total_bytes);
+        let (mut last, mut characters, mut rows) = (0, 0, 0u64);
+        let read = crate::workbook::read(
+            Cursor::new(bytes),
+            Path::new(FILE),
+            LIMITS.record_bytes,
+            &budget,
+            |table| {
+                while table.next()? {
+                    assert!(table.line() > last && table.len() <= 1 << 14, "rows are in order");
+                    last = table.line();
+                    rows += 1;
+                    characters +=
+                        (0..table.len()).map(|column| table.field(column).len() as u64).sum::<u64>();
+                    assert!(table.field(table.len()).is_empty());
+                }
+                Ok::<_, ReadError>(())
+            },
+        );
+        match read {
+            Ok(_) => {
+                assert!(rows > 0 && characters >= rows && budget.used() >= characters);
+                accepted = true;
+            }
+            Err(error) => {
+                let message = error.to_string();
+                assert!(message.contains("\nremedy: ") && message.lines().count() == 2, "{message}");
+            }
+        }
+        assert!(characters <= LIMITS.total_bytes);
+    }
+    accepted
+}
+
 /// Any bytes as an RTF document.
 ///
 /// # Panics
@@ -461,6 +528,90 @@ pub fn matrix_market(data: &[u8]) -> bool {
     assert_eq!(read(rows.as_bytes(), None).ok().as_ref(), Some(&counts));
     assert_eq!(read(columns.as_bytes(), Some(counts.names.clone())).ok().as_ref(), Some(&counts));
     true
+}
+
+/// A vocabulary, a zero byte, and a file of arrays; or, where that is none, what such a file holds, uncompressed and without
+/// check sums, which no chance finds: of each array a byte that says which it is, two that say how long, and its bytes.
+///
+/// # Panics
+/// If a promise is broken.
+#[cfg(feature = "npz")]
+#[must_use]
+pub fn npz(data: &[u8]) -> bool {
+    let (words, bytes) = words_and_counts(data);
+    let vocabulary = match docword::read_vocabulary(words, Path::new("words"), &LIMITS) {
+        Ok(vocabulary) => vocabulary,
+        Err(error) => return refused(&error, words),
+    };
+    let read = |bytes: &[u8]| {
+        let (words, budget) = ((vocabulary.clone(), Path::new("words")), Budget::new(LIMITS.total_bytes));
+        docword::collected(Path::new(FILE), |visit| {
+            crate::npz::each(Cursor::new(bytes), Path::new(FILE), words, &budget, 4, visit)
+        })
+    };
+    let mut packed = Vec::new();
+    let mut rest = bytes;
+    while let [which, low, high, after @ ..] = rest {
+        let (array, after) = after.split_at(after.len().min(usize::from(u16::from_le_bytes([*low, *high]))));
+        let names = ["format", "shape", "indptr", "indices", "data", "row", "col", "arr_0"];
+        packed.push((names[usize::from(*which) % names.len()], array.to_vec()));
+        rest = after;
+    }
+    let mut accepted = false;
+    for bytes in [bytes, &archive_of(&packed)] {
+        let counts = match read(bytes) {
+            Ok(counts) => counts,
+            Err(error) => {
+                let message = error.to_string(); // arrays have no lines
+                assert!(
+                    error.line().is_none() && message.contains("\nremedy: ") && message.lines().count() == 2
+                );
+                continue;
+            }
+        };
+        check_counts(&counts, LIMITS.total_bytes as usize);
+        // Written as coordinates it is read as the same.
+        let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        for_each_count(&counts, |bag, word, count| {
+            rows.extend(((bag - 1) as u32).to_le_bytes());
+            columns.extend((word - 1).to_le_bytes());
+            values.extend(count.to_le_bytes());
+        });
+        let shape =
+            [counts.names.len() as u32, counts.vocabulary.len() as u32].map(u32::to_le_bytes).concat();
+        let array = |kind: &str, extents: String, elements: &[u8]| {
+            let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({extents})}}");
+            let length = (header.len() as u16).to_le_bytes();
+            [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), elements].concat()
+        };
+        let entries = format!("{},", values.len() / 8);
+        let again = archive_of(&[
+            ("format", array("|S3", String::new(), b"coo")),
+            ("shape", array("<u4", "2,".to_owned(), &shape)),
+            ("row", array("<u4", entries.clone(), &rows)),
+            ("col", array("<u4", entries.clone(), &columns)),
+            ("data", array("<f8", entries, &values)),
+        ]);
+        match read(&again) {
+            Ok(again) => assert_eq!(again, counts),
+            Err(error) => assert!(matches!(error.problem(), Problem::TooMuch { .. }), "{error}"),
+        }
+        accepted = true;
+    }
+    accepted
+}
+
+/// A ZIP file of arrays.
+#[cfg(feature = "npz")]
+fn archive_of(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    for (name, bytes) in arrays {
+        if archive.start_file(format!("{name}.npy"), options).is_ok() {
+            _ = archive.write_all(bytes);
+        }
+    }
+    archive.finish().map(Cursor::into_inner).unwrap_or_default()
 }
 
 /// A vocabulary, a zero byte, and an SVMlight file, as `docword` takes them.

@@ -1,7 +1,7 @@
 //! Documents, counts and model files, read and written with care.
 //!
-//! - [`read`] takes a path and finds out what it holds: a folder of text files, web pages and documents, CSV, TSV, JSON, or
-//!   counts (UCI docword, Matrix Market, SVMlight), any of them compressed by gzip. [`read_table`], [`read_json_lines`] and [`read_docword`] take
+//! - [`read`] takes a path and finds out what it holds: a folder of text files, web pages and documents, CSV, TSV, JSON, a workbook, or
+//!   counts (UCI docword, Matrix Market, SVMlight, NPZ), any of them compressed by gzip. [`read_table`], [`read_json_lines`] and [`read_docword`] take
 //!   any [`BufRead`](std::io::BufRead).
 //! - [`visit`] hands over one document or bag after the other; a [`BlockFile`] keeps bags that are too many for the
 //!   memory.
@@ -29,10 +29,12 @@
 //! `files` (default): folders, temporary files (for docword files and blocks that are too large for the memory) and files
 //! that are written as a whole. Without it there is no [`save`], and of paths only files are read.
 //! `html`: web pages of a folder, of which the main text is read. Without it they are passed over.
-//! `office`: documents of word processors and electronic books (DOCX, ODT, EPUB) of a folder. Without it they are passed over.
+//! `office`: documents of word processors and electronic books (DOCX, ODT, EPUB) of a folder, and workbooks (XLSX, ODS). Without it they
+//! are passed over.
 //! `pdf`: PDF documents of a folder. Without it they are passed over.
 //! `mail`: messages (EML) and mailboxes (MBOX), decoded, with `from` and `date` as further columns. Without it they are read as text.
 //! `archives`: ZIP and TAR files, as folders. Without it they are passed over.
+//! `npz`: counts in arrays of NumPy and SciPy (NPZ). Without it they are refused.
 //! `fuzzing`: the bodies of the fuzz targets. No part of the interface.
 #![doc(html_root_url = "https://docs.rs/countgrid-io/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -66,8 +68,14 @@ mod model_error;
 mod name;
 #[cfg(feature = "files")]
 mod notes;
+#[cfg(feature = "npz")]
+mod npy;
+#[cfg(feature = "npz")]
+mod npz;
 #[cfg(feature = "files")]
 mod objects;
+#[cfg(feature = "office")]
+mod ods;
 #[cfg(feature = "office")]
 mod office;
 mod options;
@@ -85,10 +93,16 @@ mod runs;
 mod sequences;
 #[cfg(feature = "files")]
 mod several;
+#[cfg(any(feature = "npz", feature = "office"))]
+mod shared;
 mod source;
 mod svmlight;
 mod table;
+#[cfg(feature = "office")]
+mod workbook;
 mod write_error;
+#[cfg(feature = "office")]
+mod xlsx;
 
 pub use crate::alphabet::{Alphabet, AlphabetError};
 #[cfg(feature = "files")]

@@ -70,6 +70,8 @@ pub(crate) enum Name {
     Docword,
     MatrixMarket,
     SvmLight,
+    Npz,
+    Workbook,
     Vocabulary,
     /// Surely meant as text.
     Text,
@@ -90,6 +92,8 @@ impl Name {
             Some("json" | "jsonl" | "ndjson") => Self::JsonLines,
             Some("mtx") => Self::MatrixMarket,
             Some("svm" | "svmlight" | "libsvm") => Self::SvmLight,
+            Some("npz") => Self::Npz,
+            Some("xlsx" | "xlsm" | "xltx" | "ods" | "ots") => Self::Workbook,
             _ if name.starts_with("docword") => Self::Docword,
             _ if name.starts_with("vocab") => Self::Vocabulary,
             _ if ["readme", "license", "licence", "copying"].iter().any(|about| name.starts_with(about)) => {
@@ -102,12 +106,12 @@ impl Name {
 
     #[cfg(feature = "files")]
     pub(crate) fn is_table(self) -> bool {
-        matches!(self, Self::Csv | Self::Tsv | Self::JsonLines) || self.has_vocabulary()
+        matches!(self, Self::Csv | Self::Tsv | Self::JsonLines | Self::Workbook) || self.has_vocabulary()
     }
 
     /// Whether these are counts whose words lie beside them.
     #[cfg(feature = "files")]
     pub(crate) fn has_vocabulary(self) -> bool {
-        matches!(self, Self::Docword | Self::MatrixMarket | Self::SvmLight)
+        matches!(self, Self::Docword | Self::MatrixMarket | Self::SvmLight | Self::Npz)
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn office(bytes: &[u8], limit: usize) -> Result<(Option<String>, Stri
     match mimetype.trim() {
         "application/vnd.oasis.opendocument.text" => files.odt(),
         "application/epub+zip" => files.epub(),
-        _ if files.has("xl/workbook.xml") => Err(Problem::Unsupported { kind: "a workbook (XLSX)" }),
+        _ if files.has("xl/workbook.xml") => Err(Problem::Unsupported { kind: "a workbook among texts" }),
         _ => Err(Problem::Unsupported { kind: OTHER }),
     }
 }

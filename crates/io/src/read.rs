@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use encoding_rs::UTF_8;
 
-use crate::columns::{Columns, Roles, TEXT, look_like_names};
+use crate::columns::{Columns, Named, Roles, TEXT, look_like_names};
 use crate::document::Document;
 use crate::docword::{self, Counts};
 use crate::error::{Problem, ReadError};
@@ -17,10 +17,16 @@ use crate::folder::{self, Listing};
 use crate::format::{Format, Table};
 use crate::item::Item;
 use crate::name::{LeftOut, Name, Skipped};
+#[cfg(feature = "npz")]
+use crate::npz;
 #[cfg(feature = "files")]
 use crate::objects;
 use crate::options::ReadOptions;
-use crate::source::{Budget, HEAD, Source};
+#[cfg(any(feature = "npz", feature = "office"))]
+use crate::shared::shared;
+use crate::source::{Budget, HEAD, Source, ZIP};
+#[cfg(feature = "office")]
+use crate::workbook;
 use crate::{jsonl, matrix_market, svmlight, table};
 
 /// A data set as it was read.
@@ -200,6 +206,8 @@ impl fmt::Display for Summary {
 /// | `.mtx` | counts of a Matrix Market file, a row for each document, with the vocabulary beside it (`vocab.NAME.txt`, `vocab.txt`) |
 /// | `matrix.mtx` beside `features.tsv` (or `genes.tsv`) and `barcodes.tsv` | the same, a column for each document |
 /// | `.svm`, `.svmlight`, `.libsvm` | counts of an SVMlight file, with the vocabulary beside it |
+/// | `.xlsx`, `.ods` (feature `office`) | the first sheet of a workbook, as a table |
+/// | `.npz` (feature `npz`) | counts of a sparse matrix of SciPy or one array of NumPy, with the vocabulary beside it |
 /// | any other file | whichever of these its first lines look like |
 ///
 /// Any file may be compressed by gzip, which is told by its content, and in any encoding, which is found: UTF-8, UTF-16,
@@ -378,19 +386,22 @@ fn visit_file<E: From<ReadError>>(
     each: Visitor<'_, E>,
 ) -> Result<Summary, E> {
     let source = Source::open(path, budget)?;
+    let packed = options.format.map_or_else(|| packed(path, &source.head), Some);
+    let packed = packed.filter(|format| matches!(format, Format::Npz | Format::Workbook));
     #[cfg(feature = "files")]
-    if let Some(format) = several(&source.head).filter(|_| options.format.is_none()) {
+    if let Some(format) = several(&source.head).filter(|_| options.format.is_none() && packed.is_none()) {
         let (files, passed) = (vec![path.to_path_buf()], Default::default());
         let listing = Listing { files, passed, opened: Some(source) };
         return visit_folder(path, format, listing, options, budget, each);
     }
-    let source = source.text().map_err(|problem| ReadError::new(path, None, problem))?;
-    let encoding = Rc::clone(&source.encoding);
     let refuse = |problem| Err(ReadError::new(path, None, problem).into());
+    let source = if packed.is_some() { Ok(source) } else { source.text() };
+    let source = source.map_err(|problem| ReadError::new(path, None, problem))?;
+    let encoding = Rc::clone(&source.encoding);
     if source.head.is_empty() {
         return refuse(Problem::Empty);
     }
-    let format = match options.format {
+    let format = match options.format.or(packed) {
         Some(format) => format,
         None => match detect(path, &source.head, &options.columns) {
             Ok(format) => format,
@@ -431,7 +442,12 @@ fn visit_file<E: From<ReadError>>(
         Format::JsonLines => {
             summary.columns = jsonl::each(source.reader(), &file, options, &mut visit)?;
         }
-        Format::Docword | Format::MatrixMarket | Format::SvmLight => {
+        Format::Workbook => {
+            let (columns, left_out) = visit_workbook(source, &file, options, budget, &mut visit)?;
+            (summary.columns, summary.skipped.tables) = (columns, left_out.len());
+            summary.left_out = left_out;
+        }
+        Format::Docword | Format::MatrixMarket | Format::SvmLight | Format::Npz => {
             let counts = visit_counts(path, format, source, options, budget, &mut visit)?;
             (summary.files, documents) = counts;
         }
@@ -455,7 +471,7 @@ fn visit_file<E: From<ReadError>>(
 #[cfg(feature = "files")]
 pub(crate) fn several(head: &[u8]) -> Option<Format> {
     #[cfg(feature = "archives")]
-    if head.starts_with(crate::source::ZIP) || crate::archive::is_tar(head) {
+    if head.starts_with(ZIP) || crate::archive::is_tar(head) {
         return Some(Format::Archive);
     }
     #[cfg(feature = "mail")]
@@ -465,6 +481,30 @@ pub(crate) fn several(head: &[u8]) -> Option<Format> {
     _ = head;
     None
 }
+
+/// What a file is that is a ZIP file or has a name of one, and no archive of documents: arrays of NumPy, or a workbook.
+pub(crate) fn packed(path: &Path, head: &[u8]) -> Option<Format> {
+    let first = head.get(26..28).and_then(|length| {
+        let length = u16::from_le_bytes([length[0], length[1]]);
+        head.get(30..30 + usize::from(length))
+    });
+    let (is_zip, name) = (head.starts_with(ZIP), Name::from_path(path));
+    if name == Name::Npz || is_zip && first.is_some_and(|name| name.ends_with(b".npy")) {
+        return Some(Format::Npz);
+    }
+    // Which kind of document a ZIP file is may be said in it at any place; its name need not be looked at.
+    (name == Name::Workbook || is_zip && begins_workbook(head)).then_some(Format::Workbook)
+}
+
+/// Whether a ZIP file of these first bytes is a workbook, as far as they tell it: by the names of the files in it, or by what
+/// its first says.
+fn begins_workbook(head: &[u8]) -> bool {
+    let mut places = head.windows(ZIP.len()).enumerate().filter(|(_, bytes)| *bytes == ZIP);
+    head.windows(ODS.len()).any(|bytes| bytes == ODS)
+        || places.any(|(at, _)| head.get(at + 30..).is_some_and(|name| name.starts_with(b"xl/")))
+}
+
+const ODS: &[u8] = b"application/vnd.oasis.opendocument.spreadsheet";
 
 /// Counts whose words are in another file. Returns the numbers of files and of bags.
 fn visit_counts<E: From<ReadError>>(
@@ -498,6 +538,9 @@ fn visit_counts<E: From<ReadError>>(
             ReadError::new(path, None, Problem::NoVocabulary { expected })
         })?,
     };
+    if format == Format::Npz {
+        return Ok((2, visit_npz(path, source, file, options, budget, each)?));
+    }
     let (reader, words) = (source.reader(), Source::open_text(file, budget)?.reader());
     let bags = match format {
         Format::MatrixMarket => {
@@ -511,6 +554,60 @@ fn visit_counts<E: From<ReadError>>(
         _ => docword::each(reader, path, words, file, limits, docword::RUN, each)?,
     };
     Ok((2, bags))
+}
+
+#[cfg(feature = "office")]
+fn visit_workbook<E: From<ReadError>>(
+    source: Source,
+    file: &Arc<Path>,
+    options: &ReadOptions,
+    budget: &Budget,
+    each: Visitor<'_, E>,
+) -> Result<(Named, Vec<LeftOut>), E> {
+    let shared = shared(source, file).map_err(|problem| ReadError::new(file, None, problem))?;
+    workbook::read(shared, file, options.limits.record_bytes, budget, |rows| {
+        table::each_of(rows, file, TEXT, options, each)
+    })
+}
+
+#[cfg(not(feature = "office"))]
+fn visit_workbook<E: From<ReadError>>(
+    _: Source,
+    file: &Arc<Path>,
+    _: &ReadOptions,
+    _: &Budget,
+    _: Visitor<'_, E>,
+) -> Result<(Named, Vec<LeftOut>), E> {
+    let kind = "a workbook (XLSX, ODS), for which the feature `office` is needed";
+    Err(ReadError::new(file, None, Problem::Unsupported { kind }).into())
+}
+
+#[cfg(feature = "npz")]
+fn visit_npz<E: From<ReadError>>(
+    path: &Path,
+    source: Source,
+    vocabulary: &Path,
+    options: &ReadOptions,
+    budget: &Budget,
+    each: Visitor<'_, E>,
+) -> Result<usize, E> {
+    let shared = shared(source, path).map_err(|problem| ReadError::new(path, None, problem))?;
+    let words = Source::open_text(vocabulary, budget)?.reader();
+    let words = (docword::read_vocabulary(words, vocabulary, &options.limits)?, vocabulary);
+    npz::each(shared, path, words, budget, docword::RUN, each)
+}
+
+#[cfg(not(feature = "npz"))]
+fn visit_npz<E: From<ReadError>>(
+    path: &Path,
+    _: Source,
+    _: &Path,
+    _: &ReadOptions,
+    _: &Budget,
+    _: Visitor<'_, E>,
+) -> Result<usize, E> {
+    let kind = "counts in arrays of NumPy (NPZ), for which the feature `npz` is needed";
+    Err(ReadError::new(path, None, Problem::Unsupported { kind }).into())
 }
 
 /// What a file is: by its name, or else by its first bytes.

@@ -5,12 +5,12 @@ use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
-/// A line of a docword file, numbers from 0.
+/// A line of a docword file or an entry of a matrix, numbers from 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) document: u32,
     pub(crate) word: u32,
-    pub(crate) line: u64, // from 1
+    pub(crate) line: u64, // from 1, or the number of the entry, from 0
     pub(crate) count: f64,
 }
 

@@ -13,7 +13,7 @@ use crate::format::Format;
 use crate::item::Item;
 use crate::name::Name;
 use crate::options::ReadOptions;
-use crate::read::{DataSet, Ended, Summary, Visitor, detect, ended, several, visit_items};
+use crate::read::{DataSet, Ended, Summary, Visitor, detect, ended, packed, several, visit_items};
 use crate::source::{Budget, Source};
 
 /// Reads several paths as one data set, in their order: each as [`read`](crate::read) does, and a file that is one document, such as a
@@ -165,6 +165,9 @@ fn is_in_folder(path: &Path, options: &ReadOptions) -> bool {
     }
     // What cannot be opened is passed over with the files of a folder.
     let Ok(source) = Source::open(path, &Budget::new(u64::MAX)) else { return true };
+    if packed(path, &source.head).is_some() {
+        return false;
+    }
     if several(&source.head).is_some() {
         return true;
     }

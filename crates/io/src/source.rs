@@ -46,6 +46,11 @@ impl Budget {
     pub(crate) fn used(&self) -> u64 {
         self.used.get()
     }
+    /// Counts bytes that have been read or made.
+    pub(crate) fn add(&self, bytes: u64) -> Result<(), Problem> {
+        self.used.set(self.used.get().saturating_add(bytes));
+        if self.used.get() > self.limit { Err(Problem::TooMuch { limit: self.limit }) } else { Ok(()) }
+    }
 }
 
 /// What the layers below tell the reader above through an [`io::Error`].
@@ -106,13 +111,17 @@ struct Metered<R> {
 impl<R: Read> Read for Metered<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.inner.read(buffer)?;
-        let used = self.budget.used.get().saturating_add(n as u64);
-        self.budget.used.set(used);
-        if used > self.budget.limit {
-            return Err(io::Error::other(Stop::TooMuch(self.budget.limit)));
+        match self.budget.add(n as u64) {
+            Ok(()) => Ok(n),
+            Err(_) => Err(io::Error::other(Stop::TooMuch(self.budget.limit))),
         }
-        Ok(n)
     }
+}
+
+/// Counts what is read against the budget.
+#[cfg(any(feature = "npz", feature = "office"))]
+pub(crate) fn metered<R: Read>(inner: R, budget: &Budget) -> impl Read + use<R> {
+    Metered { inner, budget: budget.clone() }
 }
 
 /// A file open for reading, whatever its compression.
@@ -133,7 +142,6 @@ pub(crate) struct Source {
 }
 
 /// What a ZIP file begins with.
-#[cfg(feature = "files")]
 pub(crate) const ZIP: &[u8] = b"PK\x03\x04";
 
 /// Bytes looked at to tell a format.

@@ -63,9 +63,7 @@ pub(crate) fn documents<E: From<ReadError>>(
     })
 }
 
-/// Hands over one document after the other, or one bag after the other where no column holds text and some hold
-/// numbers; returns the columns they were read from. `known` are
-/// usual names of the text's column.
+/// The documents or bags of the rows of a text.
 pub(crate) fn each<E: From<ReadError>>(
     reader: impl BufRead,
     file: &Arc<Path>,
@@ -74,20 +72,31 @@ pub(crate) fn each<E: From<ReadError>>(
     options: &ReadOptions,
     visit: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
 ) -> Result<Named, E> {
-    let mut records = Records::new(reader, file, table, options.limits.record_bytes);
+    each_of(Records::new(reader, file, table, options.limits.record_bytes), file, known, options, visit)
+}
+
+/// Hands over one document after the other, or one bag after the other where no column holds text and some hold
+/// numbers; returns the columns they were read from. `known` are
+/// usual names of the text's column.
+pub(crate) fn each_of<E: From<ReadError>>(
+    mut records: impl Rows,
+    file: &Arc<Path>,
+    known: &str,
+    options: &ReadOptions,
+    visit: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
+) -> Result<Named, E> {
     if !records.next()? {
         return Err(ReadError::new(file, None, Problem::Empty).into());
     }
     let names: Vec<String> = (0..records.len()).map(|i| records.field(i).to_owned()).collect();
     let mut roles = Roles::find(&names, &options.columns, known).map_err(|problem| records.error(problem))?;
-    let header = records.line;
+    let header = records.line();
     let mut numbers: Option<Vec<usize>> = None; // columns, where there is none of text
     let mut others: Option<Vec<usize>> = None; // columns that have no role and are no counts, once that is known
     let (mut documents, mut bag, mut fields) = (0usize, Vec::new(), Vec::new());
     while records.next()? {
         if records.len() != names.len() {
-            let quoting = table != Table::Tab;
-            let problem = Problem::Fields { expected: names.len(), found: records.len(), quoting };
+            let problem = records.of_another_length(names.len());
             return Err(records.error(problem).into());
         }
         documents += 1;
@@ -129,7 +138,7 @@ pub(crate) fn each<E: From<ReadError>>(
         if let Some(text) = roles.text {
             let text = records.field(text).to_owned();
             let title = filled(roles.title).unwrap_or_else(|| truncate_text(&text, TITLE));
-            let (file, line) = (Arc::clone(file), records.line);
+            let (file, line) = (Arc::clone(file), records.line());
             visit(Item::Document(Document { id, title, label, text, file, line }))?;
             continue;
         }
@@ -144,7 +153,7 @@ pub(crate) fn each<E: From<ReadError>>(
                 }
             }
         }
-        let (file, line) = (Arc::clone(file), records.line);
+        let (file, line) = (Arc::clone(file), records.line());
         visit(Item::About { id, label, file, line })?;
         visit(Item::Bag(&bag))?;
     }
@@ -159,7 +168,44 @@ pub(crate) fn each<E: From<ReadError>>(
     Ok(named)
 }
 
-/// The records of a table, each in the same buffers.
+/// The records of a table, of which one is there.
+pub(crate) trait Rows {
+    /// Reads one record; false at the end of the table.
+    fn next(&mut self) -> Result<bool, ReadError>;
+    /// How many fields it has.
+    fn len(&self) -> usize;
+    /// The text of a field; empty beyond the last.
+    fn field(&self, i: usize) -> &str;
+    /// The line on which it starts, or the row, from 1.
+    fn line(&self) -> u64;
+    /// What is wrong where there should be so many fields.
+    fn of_another_length(&self, expected: usize) -> Problem;
+    /// An error in the record.
+    fn error(&self, problem: Problem) -> ReadError;
+}
+
+impl<T: Rows + ?Sized> Rows for &mut T {
+    fn next(&mut self) -> Result<bool, ReadError> {
+        (**self).next()
+    }
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+    fn field(&self, i: usize) -> &str {
+        (**self).field(i)
+    }
+    fn line(&self) -> u64 {
+        (**self).line()
+    }
+    fn of_another_length(&self, expected: usize) -> Problem {
+        (**self).of_another_length(expected)
+    }
+    fn error(&self, problem: Problem) -> ReadError {
+        (**self).error(problem)
+    }
+}
+
+/// The records of a text, each in the same buffers.
 struct Records<'a, R> {
     lines: Lines<'a, R>,
     file: &'a Path,
@@ -185,7 +231,9 @@ impl<'a, R: BufRead> Records<'a, R> {
         };
         Self { lines, file, parser, limit, fields: Vec::new(), ends: Vec::new(), line: 0 }
     }
+}
 
+impl<R: BufRead> Rows for Records<'_, R> {
     fn len(&self) -> usize {
         self.ends.len()
     }
@@ -201,7 +249,14 @@ impl<'a, R: BufRead> Records<'a, R> {
         ReadError::new(self.file, Some(self.line), problem)
     }
 
-    /// Reads one record; false at the end of the table.
+    fn line(&self) -> u64 {
+        self.line
+    }
+
+    fn of_another_length(&self, expected: usize) -> Problem {
+        Problem::Fields { expected, found: self.len(), quoting: self.parser.is_some() }
+    }
+
     fn next(&mut self) -> Result<bool, ReadError> {
         self.fields.clear();
         self.ends.clear();

@@ -15,6 +15,8 @@ mod json;
 #[cfg(feature = "mail")]
 mod mail;
 mod model;
+#[cfg(feature = "npz")]
+mod npz;
 #[cfg(feature = "office")]
 mod office;
 #[cfg(feature = "pdf")]
@@ -27,3 +29,5 @@ mod sequences;
 mod several;
 mod table;
 mod visit;
+#[cfg(feature = "office")]
+mod workbook;

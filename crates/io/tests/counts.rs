@@ -199,7 +199,7 @@ fn lines_that_are_none_of_svmlight() {
 }
 
 /// The same counts in every format, and the file to name.
-fn write_all(folder: &Path, words: usize, bags: &[(Vec<String>, bool)]) -> [&'static str; 5] {
+fn write_all(folder: &Path, words: usize, bags: &[(Vec<String>, bool)]) -> Vec<&'static str> {
     let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
     let names: Vec<String> = (0..words).map(|word| format!("w{word}")).collect();
     for name in ["vocab.txt", "features.tsv"] {
@@ -223,12 +223,74 @@ fn write_all(folder: &Path, words: usize, bags: &[(Vec<String>, bool)]) -> [&'st
     }
     write("counts.csv", &csv);
     write("counts.svmlight", &svm);
-    let bags = bags.len();
-    write("docword.txt", &format!("{bags}\n{words}\n{entries}\n{rows}"));
+    let documents = bags.len();
+    write("docword.txt", &format!("{documents}\n{words}\n{entries}\n{rows}"));
     let banner = "%%MatrixMarket matrix coordinate real general";
-    write("counts.mtx", &format!("{banner}\n{bags} {words} {entries}\n{rows}"));
-    write("matrix.mtx", &format!("{banner}\n{words} {bags} {entries}\n{columns}"));
-    ["counts.csv", "counts.svmlight", "docword.txt", "counts.mtx", "matrix.mtx"]
+    write("counts.mtx", &format!("{banner}\n{documents} {words} {entries}\n{rows}"));
+    write("matrix.mtx", &format!("{banner}\n{words} {documents} {entries}\n{columns}"));
+    #[cfg_attr(not(feature = "npz"), allow(unused_mut, reason = "further formats"))]
+    let mut files = vec!["counts.csv", "counts.svmlight", "docword.txt", "counts.mtx", "matrix.mtx"];
+    #[cfg(feature = "npz")]
+    files.extend(write_arrays(folder, words, bags));
+    files
+}
+
+/// The same as arrays of NumPy.
+#[cfg(feature = "npz")]
+fn write_arrays(folder: &Path, words: usize, bags: &[(Vec<String>, bool)]) -> [&'static str; 4] {
+    use crate::npz::{array, floats, format_of, integers, npz};
+    let write = |name: &str, arrays: &[(&str, Vec<u8>)]| fs::write(folder.join(name), npz(arrays)).unwrap();
+    let dense: Vec<f64> =
+        bags.iter().flat_map(|(counts, _)| counts).map(|count| count.parse().unwrap()).collect();
+    let present = |&(bag, word): &(usize, usize)| dense[bag * words + word] != 0.0;
+    let by_row: Vec<_> =
+        (0..bags.len()).flat_map(|bag| (0..words).map(move |word| (bag, word))).filter(present).collect();
+    let by_column: Vec<_> =
+        (0..words).flat_map(|word| (0..bags.len()).map(move |bag| (bag, word))).filter(present).collect();
+    let shape = || ("shape", integers(&[bags.len(), words]));
+    let data = |order: &[(usize, usize)]| {
+        ("data", floats(&order.iter().map(|&(bag, word)| dense[bag * words + word]).collect::<Vec<_>>()))
+    };
+    let [bag_of, word_of] = [|at: &(usize, usize)| at.0, |at: &(usize, usize)| at.1];
+    let column = |order: &[(usize, usize)], of: fn(&(usize, usize)) -> usize| {
+        integers(&order.iter().map(of).collect::<Vec<_>>())
+    };
+    let ends = |order: &[(usize, usize)], of: fn(&(usize, usize)) -> usize, outer: usize| {
+        integers(&(0..=outer).map(|end| order.iter().filter(|at| of(at) < end).count()).collect::<Vec<_>>())
+    };
+    write(
+        "csr.npz",
+        &[
+            ("indices", column(&by_row, word_of)),
+            ("indptr", ends(&by_row, bag_of, bags.len())),
+            ("format", format_of("csr")),
+            shape(),
+            data(&by_row),
+        ],
+    );
+    write(
+        "csc.npz",
+        &[
+            ("indices", column(&by_column, bag_of)),
+            ("indptr", ends(&by_column, word_of, words)),
+            ("format", format_of("csc")),
+            shape(),
+            data(&by_column),
+        ],
+    );
+    write(
+        "coo.npz",
+        &[
+            ("row", column(&by_column, bag_of)),
+            ("col", column(&by_column, word_of)),
+            ("format", format_of("coo")),
+            shape(),
+            data(&by_column),
+        ],
+    );
+    let elements: Vec<u8> = dense.iter().flat_map(|count| count.to_be_bytes()).collect();
+    write("dense.npz", &[("arr_0", array(">f8", false, &[bags.len(), words], &elements))]);
+    ["csr.npz", "csc.npz", "coo.npz", "dense.npz"]
 }
 
 proptest! {
@@ -252,7 +314,7 @@ proptest! {
         FOLDER.with(|folder| {
             let refused = bags.is_empty() || wrong.is_some();
             let files = write_all(folder.path(), words, &bags);
-            let found = files.map(|file| read(folder.path().join(file), &ReadOptions::default()));
+            let found: Vec<_> = files.iter().map(|file| read(folder.path().join(file), &ReadOptions::default())).collect();
             for (file, found) in files.iter().zip(&found) {
                 prop_assert_eq!(found.is_err(), refused, "{}: {:?}", file, found);
             }

@@ -122,6 +122,18 @@ fn matrix_market() {
     replay("matrix_market", fuzzing::matrix_market, 20_000);
 }
 
+#[cfg(feature = "npz")]
+#[test]
+fn npz() {
+    replay("npz", fuzzing::npz, 20_000);
+}
+
+#[cfg(feature = "office")]
+#[test]
+fn workbook() {
+    replay("workbook", fuzzing::workbook, 20_000);
+}
+
 #[test]
 fn svmlight() {
     replay("svmlight", fuzzing::svmlight, 20_000);
