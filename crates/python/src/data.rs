@@ -372,6 +372,7 @@ impl<T: Real + Storable> Builder<T> {
             words: None,
             languages: Vec::new(),
             sample: None,
+            near_duplicates: Vec::new(),
         })
     }
 }
