@@ -10,6 +10,7 @@ use walkdir::WalkDir;
 
 #[cfg(feature = "archives")]
 use crate::archive::{Member, each_in_tar, each_in_zip, is_tar};
+use crate::code::code;
 use crate::document::{Document, TITLE, truncate_text};
 use crate::encoding::{check_head, declared, decode, is_page};
 use crate::error::{Problem, ReadError};
@@ -490,6 +491,10 @@ fn text_of(source: Source, path: &Path, limit: usize) -> Result<Text, ReadError>
     if is_page {
         let (title, text) = page(&text);
         return Ok(Text { is_page: true, ..Text::new(title, text, encoding) });
+    }
+    if let Some(text) = code(path, &text) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        return Ok(Text::new(Some(name), text, encoding));
     }
     if let Some(found) = notebook(&text) {
         return Ok(Text::new(None, found.map_err(refuse)?, encoding));

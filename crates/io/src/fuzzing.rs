@@ -321,6 +321,25 @@ pub fn workbook(data: &[u8]) -> bool {
     accepted
 }
 
+/// Any bytes as a file of code; the first says in which language.
+///
+/// # Panics
+/// If a promise is broken.
+#[cfg(feature = "files")]
+#[must_use]
+pub fn code(data: &[u8]) -> bool {
+    let Some((&kind, content)) = data.split_first() else { return false };
+    let names = ["a.c", "a.java", "a.js", "a.go", "a.rs", "a.py", "a.sh", "a.sql", "a.txt"];
+    let text = String::from_utf8_lossy(content);
+    let Some(read) = crate::code::code(Path::new(names[usize::from(kind) % names.len()]), &text) else {
+        return false;
+    };
+    // A blank or a line end for each name, whose words may be of two letters.
+    assert!(read.len() <= 2 * text.len() + 1);
+    assert!(read.split(|c: char| !c.is_alphabetic()).all(|word| text.contains(word)));
+    !read.is_empty()
+}
+
 /// Any bytes as an RTF document.
 ///
 /// # Panics

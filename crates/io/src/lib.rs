@@ -47,6 +47,8 @@ mod archive;
 mod atomic;
 mod block_error;
 mod blocks;
+#[cfg(feature = "files")]
+mod code;
 mod columns;
 mod document;
 mod docword;

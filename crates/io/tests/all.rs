@@ -7,6 +7,8 @@ mod archives;
 mod atomic;
 mod bad_input;
 mod blocks;
+#[cfg(feature = "files")]
+mod code;
 mod counts;
 mod docword;
 mod folder;

@@ -134,6 +134,12 @@ fn workbook() {
     replay("workbook", fuzzing::workbook, 20_000);
 }
 
+#[cfg(feature = "files")]
+#[test]
+fn code() {
+    replay("code", fuzzing::code, 20_000);
+}
+
 #[test]
 fn svmlight() {
     replay("svmlight", fuzzing::svmlight, 20_000);
