@@ -19,6 +19,8 @@ use crate::{args::Cli, failure::Failure};
 const FILE_BYTES: usize = 1 << 20;
 /// Letters of a name or of a message about a value that are shown.
 const SHOWN: usize = 300;
+/// Letters of a value that are shown.
+const LONG: usize = 80;
 /// Options of one run alone, which no file has.
 pub(crate) const OF_COMMAND_LINE: [&str; 5] = ["config", "save-config", "resume", "help", "version"];
 
@@ -261,9 +263,15 @@ impl Reader<'_> {
         let message = error.render().to_string();
         let end = message.find("\n\nFor more information").unwrap_or(message.len());
         let message = message.get(..end).unwrap_or_default().trim_start_matches("error: ");
+        let beginning: String = text.chars().take(LONG).collect();
+        let message = if beginning.len() < text.len() {
+            message.replace(text, &(beginning + "…"))
+        } else {
+            message.to_owned()
+        };
         Err(self.refuse(
             line,
-            format_args!("`{name}`: {}", truncate_text(message, SHOWN)),
+            format_args!("`{name}`: {}", truncate_text(&message, SHOWN)),
             format_args!("`countgrid {} --help` has what it takes", self.command.get_name()),
         ))
     }

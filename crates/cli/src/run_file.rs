@@ -229,3 +229,82 @@ fn is_toml_number(text: &str) -> bool {
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Options as they are given, with values of every kind.
+    fn given() -> impl Strategy<Value = Vec<String>> {
+        let flag = |name: &'static str| Just(vec![format!("--{name}")]);
+        let text = |name: &'static str| {
+            "[a-zA-Z0-9 \"\\\\'#=\\[\\]\u{7f}\u{1}\n\té-]{0,12}"
+                .prop_map(move |text| vec![format!("--{name}={text}")])
+        };
+        let number = |name: &'static str, most: u64| {
+            (0..=most).prop_map(move |n| vec![format!("--{name}"), n.to_string()])
+        };
+        let option = prop_oneof![
+            flag("stem"),
+            flag("strict"),
+            flag("learn-prior"),
+            flag("raw-csv"),
+            text("title"),
+            text("text-column"),
+            text("columns"),
+            number("seed", u64::MAX),
+            number("sample", 1_000),
+            number("threads", 8),
+            any::<f64>().prop_map(|x| vec![format!("--tolerance={x:?}")]),
+            any::<f64>().prop_map(|x| vec![format!("--pseudocount={x:e}")]),
+            (1..99_u8, 1..99_u8).prop_map(|(x, y)| vec![format!("--grid={x}x{y}")]),
+        ];
+        prop::collection::vec(option, 0..8).prop_map(|options| {
+            let mut names = Vec::new();
+            let mut all = vec!["a b.csv".to_owned()];
+            for option in options {
+                let name = option[0].split('=').next().unwrap().to_owned();
+                if !names.contains(&name) {
+                    names.push(name);
+                    all.extend(option);
+                }
+            }
+            all
+        })
+    }
+
+    /// The values of all options that a file has.
+    fn values(invocation: &Invocation) -> Vec<(String, Vec<OsString>)> {
+        invocation.recorded().map(|arg| (name_of(arg), raw(&invocation.given, arg))).collect()
+    }
+
+    fn parse(words: &[String]) -> Invocation {
+        let words = ["countgrid", "map"].into_iter().map(str::to_owned).chain(words.iter().cloned());
+        Invocation::parse(words.map(OsString::from).collect()).unwrap().1
+    }
+
+    proptest! {
+        /// What is given comes back from the file, whatever the text.
+        #[test]
+        fn options_survive(words in given(), seed in any::<u64>()) {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("o.toml");
+            let first = parse(&words);
+            fs::write(&file, first.to_toml(&Vec::new())).unwrap();
+            let config = format!("--config={}", file.display());
+            let again = parse(std::slice::from_ref(&config));
+            prop_assert_eq!(values(&first), values(&again));
+            prop_assert!(again.keeps(&file));
+            // The command line comes first.
+            let other = parse(&[config, "--seed".to_owned(), seed.to_string()]);
+            let mut expected = values(&first);
+            let own = expected.iter_mut().find(|(name, _)| name == "seed").unwrap();
+            let same = own.1 == [OsString::from(seed.to_string())];
+            own.1 = vec![seed.to_string().into()];
+            prop_assert_eq!(values(&other), expected);
+            prop_assert_eq!(other.keeps(&file), same);
+        }
+    }
+}
