@@ -22,11 +22,17 @@ use crate::{
 pub(crate) const NAME: &str = "run.toml";
 /// How such a file begins, so that no file of another program is replaced by one.
 const BEGINNING: &str = "# Options of a run of countgrid";
-/// Options of what a run reports, which are no choices of what it makes.
-const OF_REPORTS: [&str; 2] = ["quiet", "json"];
+/// Options of how a run reports and computes, which no result depends on.
+const NOT_OF_RESULTS: [&str; 6] = ["quiet", "json", "threads", "stream", "checkpoint", "block-entries"];
 
 /// Values that were worked out, by the names of their options.
-pub(crate) type WorkedOut = Vec<(&'static str, String)>;
+#[derive(Debug, Default)]
+pub(crate) struct WorkedOut {
+    /// With these given the results are the same.
+    pub(crate) values: Vec<(&'static str, String)>,
+    /// With these they need not be, so that they are told, and worked out again.
+    pub(crate) told: Vec<(&'static str, String)>,
+}
 
 /// A command line that was parsed, with the options of a file.
 #[derive(Debug)]
@@ -133,7 +139,7 @@ impl Invocation {
     fn recorded(&self) -> impl Iterator<Item = &Arg> {
         self.command.get_arguments().filter(|arg| {
             let name = name_of(arg);
-            !OF_COMMAND_LINE.contains(&name.as_str()) && !OF_REPORTS.contains(&name.as_str())
+            !OF_COMMAND_LINE.contains(&name.as_str()) && !NOT_OF_RESULTS.contains(&name.as_str())
         })
     }
 
@@ -150,17 +156,18 @@ impl Invocation {
         let mut absent = Vec::new();
         for arg in self.recorded() {
             let name = name_of(arg);
-            let own =
-                worked_out.iter().find(|(option, _)| *option == name).map(|(_, value)| OsString::from(value));
+            let own = worked_out
+                .values
+                .iter()
+                .find(|(option, _)| *option == name)
+                .map(|(_, value)| OsString::from(value));
             let by_default = self.given.value_source(arg.get_id().as_str()) != Some(ValueSource::CommandLine);
             let (values, why) = match own {
                 Some(value) => (vec![value], "  # worked out"),
                 None => (raw(&self.given, arg), if by_default { "  # by default" } else { "" }),
             };
-            if arg.is_hide_set() && by_default {
-                continue;
-            }
-            if values.is_empty() {
+            let told = worked_out.told.iter().find(|(option, _)| *option == name);
+            if values.is_empty() && told.is_none() {
                 absent.push(name);
                 continue;
             }
@@ -168,6 +175,13 @@ impl Invocation {
             if next != heading {
                 text.push_str(&format!("\n# {next}\n"));
                 heading = next;
+            }
+            if let Some((_, value)) = told {
+                text.push_str(&format!(
+                    "# {name} = {}  # worked out, and again from a file\n",
+                    to_value(arg, &[value])
+                ));
+                continue;
             }
             let texts: Option<Vec<&str>> = values.iter().map(|value| value.to_str()).collect();
             match texts {
@@ -256,7 +270,6 @@ mod tests {
             text("columns"),
             number("seed", u64::MAX),
             number("sample", 1_000),
-            number("threads", 8),
             any::<f64>().prop_map(|x| vec![format!("--tolerance={x:?}")]),
             any::<f64>().prop_map(|x| vec![format!("--pseudocount={x:e}")]),
             (1..99_u8, 1..99_u8).prop_map(|(x, y)| vec![format!("--grid={x}x{y}")]),
@@ -292,7 +305,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let file = folder.path().join("o.toml");
             let first = parse(&words);
-            fs::write(&file, first.to_toml(&Vec::new())).unwrap();
+            fs::write(&file, first.to_toml(&WorkedOut::default())).unwrap();
             let config = format!("--config={}", file.display());
             let again = parse(std::slice::from_ref(&config));
             prop_assert_eq!(values(&first), values(&again));

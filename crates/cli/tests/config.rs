@@ -40,6 +40,8 @@ fn a_map_from_its_file_is_the_same() {
     for args in [
         "map a.csv",
         "map a.csv --iterations 2",
+        "map a.csv --grid 40x40 --iterations 4",
+        "map a.csv --grid 20x20 --iterations 4 --schedule single",
         "map a.csv --iterations 7 --seed 18446744073709551615 --precision f64",
         "map a.csv --grid 6x5 --anneal 0.3 --iterations 4",
         "map a.csv --anneal 1 --iterations 4 --title true --tolerance 1e-3",
@@ -72,7 +74,11 @@ fn what_is_worked_out_is_there() {
     };
     assert_eq!(options["grid"], sides("grid"));
     assert_eq!(options["window"], sides("window"));
-    assert_eq!(options["pseudocount"], of_grid["pseudocount"].to_string());
+    // That of coarser grids is another.
+    let text = fs::read_to_string(path.join("x/run.toml")).unwrap();
+    let pseudocount =
+        format!("# pseudocount = {}  # worked out, and again from a file", of_grid["pseudocount"]);
+    assert!(text.lines().any(|line| line == pseudocount), "{text}");
     let expected = [
         ("command", "\"map\""),
         ("paths", "[\"a.csv\"]"),
@@ -87,7 +93,18 @@ fn what_is_worked_out_is_there() {
         assert_eq!(options[name], value, "{name}");
     }
     assert!(printed.lines().any(|line| line.contains(r#""file":"x/run.toml""#)), "{printed}");
-    for absent in ["quiet", "json", "config", "resume", "help", "block-entries", "label-column"] {
+    for absent in [
+        "quiet",
+        "json",
+        "config",
+        "resume",
+        "help",
+        "threads",
+        "stream",
+        "checkpoint",
+        "block-entries",
+        "label-column",
+    ] {
         assert!(!options.contains_key(absent), "{absent}");
     }
 }
@@ -272,7 +289,8 @@ fn mistakes_are_named() {
         (&long, "line 1: `countgrid map` has no option `xxx"),
         (&text, "line 1: `grid`: invalid value '999"),
         (&"#".repeat(2 << 20), "options cannot be read"),
-        ("\u{0}", "line 1: is no TOML"),
+        ("seed = 1\u{7f}", "line 1: is no TOML"),
+        ("\u{0}", "options cannot be read: no text"),
         (
             "label-depth = 1\nlabel-column = \"label\"",
             "note: the options of o.toml count as if they were given\nerror: the argument",

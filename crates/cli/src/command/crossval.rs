@@ -20,7 +20,7 @@ use crate::{
     failure::Failure,
     interrupt::Interrupt,
     report::Report,
-    run_file::Invocation,
+    run_file::{Invocation, WorkedOut},
     threads,
 };
 
@@ -44,7 +44,7 @@ pub(crate) fn run(
     })?;
     if let Some(saved) = saved {
         let _whole = interrupt.writing_results();
-        write_atomically(saved, |out| out.write_all(&invocation.to_toml(&Vec::new())))?;
+        write_atomically(saved, |out| out.write_all(&invocation.to_toml(&WorkedOut::default())))?;
         report.event("wrote", saved.display(), json!({ "file": saved.to_string_lossy() }));
     }
     Ok(())

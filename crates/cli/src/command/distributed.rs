@@ -21,7 +21,7 @@ use crate::{
     failure::Failure,
     interrupt::Interrupt,
     report::Report,
-    run_file::Invocation,
+    run_file::{Invocation, WorkedOut},
     threads,
 };
 
@@ -91,7 +91,7 @@ fn start_in<T: Stored>(
         Ok::<_, Failure>(())
     })?;
     if let Some(path) = run_file {
-        files.write(path, |out| out.write_all(&invocation.to_toml(&Vec::new())))?;
+        files.write(path, |out| out.write_all(&invocation.to_toml(&WorkedOut::default())))?;
     }
     files.write_model(state, &first)?;
     files.publish()?;

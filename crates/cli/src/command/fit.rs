@@ -150,7 +150,7 @@ impl<T: Stored> FittedGridModel<T> {
             Self::Componential(grid) => &grid.info.fit,
         };
         let number = |name: &str| fit.get(name).filter(|value| value.is_number()).cloned();
-        let mut all = Vec::new();
+        let (mut all, mut told) = (Vec::new(), Vec::new());
         if given.grid.is_none() {
             all.push(("grid", format_sides(self.layout().extents())));
         }
@@ -158,7 +158,9 @@ impl<T: Stored> FittedGridModel<T> {
             all.push(("window", format_sides(self.layout().window())));
         }
         if let (None, Some(pseudocount)) = (given.pseudocount, number("pseudocount")) {
-            all.push(("pseudocount", pseudocount.to_string()));
+            // That of the full grid; the coarser ones have others.
+            let values = if given.schedule == Schedule::Single { &mut all } else { &mut told };
+            values.push(("pseudocount", pseudocount.to_string()));
         }
         if given.anneal.is_none() && given.batch.is_none() && !checkpoints.is_kept() {
             let annealing = number("anneal").zip(number("anneal_iterations"));
@@ -190,7 +192,7 @@ impl<T: Stored> FittedGridModel<T> {
             all.push(("concentration", options.concentration.to_string()));
             all.push(("componential-iterations", options.iterations.to_string()));
         }
-        all
+        WorkedOut { values: all, told }
     }
 
     pub(crate) fn label_names(&self) -> Option<&[String]> {

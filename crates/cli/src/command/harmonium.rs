@@ -146,7 +146,8 @@ fn fit_and_save<T: Stored>(
 
 /// What was not given and has no default that the command line knows.
 fn worked_out(args: &FitArgs, options: &countgrid_estimators::HarmoniumOptions) -> WorkedOut {
-    if args.fit.batch.is_none() { vec![("batch", options.batch.to_string())] } else { Vec::new() }
+    let batch = args.fit.batch.is_none().then(|| ("batch", options.batch.to_string()));
+    WorkedOut { values: batch.into_iter().collect(), ..WorkedOut::default() }
 }
 
 /// The table with the features of documents.

@@ -118,7 +118,7 @@ fn draw<T: Stored>(
     rendered.extend(left_out);
     if let Some(path) = &files.run_file {
         let mut worked_out = grid.worked_out(options, &args.fit, &checkpoints);
-        worked_out.push(("title", args.title.as_ref().unwrap_or(&corpus.name).clone()));
+        worked_out.values.push(("title", args.title.as_ref().unwrap_or(&corpus.name).clone()));
         rendered.push((path, invocation.to_toml(&worked_out)));
     }
     {

@@ -24,7 +24,7 @@ use crate::{
     failure::{BUG, Failure},
     interrupt::Interrupt,
     report::{Report, plain},
-    run_file::Invocation,
+    run_file::{Invocation, WorkedOut},
     threads,
 };
 
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &SweepArgs, invocation: &Invocation, interrupt: &Interru
     })?;
     FILES.iter().try_for_each(|name| check_writable(folder.join(name)))?;
     run_file.iter().try_for_each(check_writable)?;
-    let run_file = run_file.map(|path| (path, invocation.to_toml(&Vec::new())));
+    let run_file = run_file.map(|path| (path, invocation.to_toml(&WorkedOut::default())));
     let (words, run_file) = (invocation.words.as_slice(), run_file.as_ref());
     threads::run(args.fit.threads, || match args.fit.precision {
         Precision::F32 => sweep::<f32>(args, (folder, run_file, words), &choices, &report, interrupt),

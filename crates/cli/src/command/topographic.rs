@@ -150,7 +150,8 @@ fn worked_out(args: &MapArgs, options: &TopographicOptions, title: &str) -> Work
         ("place", own.place.is_some(), place.map_or_else(String::new, |place| place.get_name().to_owned())),
         ("title", args.title.is_some(), title.to_owned()),
     ];
-    all.into_iter().filter(|(_, given, _)| !given).map(|(name, _, value)| (name, value)).collect()
+    let values = all.into_iter().filter(|(_, given, _)| !given).map(|(name, _, value)| (name, value));
+    WorkedOut { values: values.collect(), ..WorkedOut::default() }
 }
 
 /// Log-likelihood of a document in nats, on average, if the map was evaluated.
