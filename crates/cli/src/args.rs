@@ -80,7 +80,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Draw a map of documents: one HTML page, and the model
     ///
-    /// Reads documents, fits a counting grid and writes map.html, map.svg, map.png, places.csv and model.safetensors. With
+    /// Reads documents, fits a counting grid and writes map.html, map.svg, map.png, places.csv, model.safetensors and run.toml. With
     /// --model zip-gtm and its like it fits a topographic map, on which documents are points, and writes points.csv
     /// instead of places.csv. Ctrl-C ends the fit after the current iteration and writes the result so far.
     Map(MapArgs),
@@ -188,7 +188,7 @@ pub(crate) struct MapArgs {
     /// it; nothing that is there moves. Writes the new map into another folder (--output). May be given several times
     #[arg(long, value_name = "NEW", conflicts_with_all = ["GridArgs", "WordArgs", "ScaleArgs", "DuplicateArgs", "TopographicArgs", "ComponentialArgs", "CheckpointArgs", "model", "sample", "title"])]
     pub(crate) add: Vec<PathBuf>,
-    /// Folder for map.html, map.svg, map.png, places.csv and model.safetensors
+    /// Folder for map.html, map.svg, map.png, places.csv, model.safetensors, and run.toml with all options
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     pub(crate) output: PathBuf,
     /// Heading of the page [default: the name of the file or folder]
@@ -223,6 +223,8 @@ pub(crate) struct MapArgs {
     pub(crate) fit: GridArgs,
     #[command(flatten)]
     pub(crate) checkpoints: CheckpointArgs,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
     #[command(flatten)]
     pub(crate) reporting: ReportArgs,
 }
@@ -350,6 +352,10 @@ pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) checkpoints: CheckpointArgs,
     #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    #[command(flatten)]
+    pub(crate) saving: SaveConfigArgs,
+    #[command(flatten)]
     pub(crate) reporting: ReportArgs,
 }
 
@@ -424,13 +430,15 @@ pub(crate) struct CrossvalArgs {
     /// Table of all predictions to write
     #[arg(short, long, value_name = "CSV")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) saving: SaveConfigArgs,
 }
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) evaluation: EvaluationArgs,
-    /// Folder for results.csv, results.json, accuracy.svg and accuracy.png
+    /// Folder for results.csv, results.json, accuracy.svg, accuracy.png, and run.toml with all options
     #[arg(short, long, value_name = "DIR", default_value = "sweep")]
     pub(crate) output: PathBuf,
 }
@@ -671,6 +679,24 @@ pub(crate) struct CheckpointArgs {
     /// interruption
     #[arg(long)]
     pub(crate) resume: bool,
+}
+
+/// A file of options to take.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Options from a file")]
+pub(crate) struct ConfigArgs {
+    /// Take options, and paths, from a file such as the run.toml of an earlier run; those on the command line come before them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// A file of options to write, of commands that write single files.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Options from a file")]
+pub(crate) struct SaveConfigArgs {
+    /// Write every option of this run with its value, given, by default or worked out, for --config
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save_config: Option<PathBuf>,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -59,7 +59,7 @@ pub(crate) struct Choice {
 ///
 /// Each is parsed again from the command line with its values added, so errors have the words that
 /// clap has for it.
-pub(crate) fn choices(args: &EvaluationArgs) -> Result<Vec<Choice>, Failure> {
+pub(crate) fn choices(args: &EvaluationArgs, given: &[OsString]) -> Result<Vec<Choice>, Failure> {
     let mut combinations: Vec<Vec<(String, String)>> = vec![Vec::new()];
     for tried in &args.tries {
         let refuse = |problem: String| {
@@ -83,8 +83,7 @@ pub(crate) fn choices(args: &EvaluationArgs) -> Result<Vec<Choice>, Failure> {
             .flat_map(|combination| values.split(',').map(|value| with(combination, value)))
             .collect();
     }
-    let given: Vec<OsString> = std::env::args_os().collect();
-    combinations.into_iter().map(|chosen| Choice::new(&given, args, chosen)).collect()
+    combinations.into_iter().map(|chosen| Choice::new(given, args, chosen)).collect()
 }
 
 impl Choice {

@@ -23,6 +23,8 @@ pub(crate) struct Files {
     pub(crate) svg: PathBuf,
     pub(crate) png: PathBuf,
     skipped: PathBuf, // the list of what was not read or not taken
+    /// All options, unless they are from that file, or not to be written.
+    pub(crate) run_file: Option<PathBuf>,
 }
 
 impl Files {
@@ -32,6 +34,7 @@ impl Files {
         topographic: bool,
         used: usize,
         inputs: &[PathBuf],
+        run_file: Option<PathBuf>,
     ) -> Result<Self, Failure> {
         // Rather than `./map.html`.
         let file = |name: &str| if folder == Path::new(".") { name.into() } else { folder.join(name) };
@@ -48,7 +51,7 @@ impl Files {
         let layer = |layer| ["html", "svg", "png"].map(|end| file(&format!("map-{layer}.{end}")));
         let layers = (1..=MAX_LAYERS).map(layer).collect();
         let folder = folder.to_owned();
-        let files = Self { folder, page, layers, used, model, points, places, svg, png, skipped };
+        let files = Self { folder, page, layers, used, model, points, places, svg, png, skipped, run_file };
         let checkpoint = Checkpoints::path_beside(&files.model);
         check_outputs(inputs, files.written(topographic).into_iter().chain([checkpoint.as_path()]))?;
         if files.folder.exists() {
@@ -62,12 +65,19 @@ impl Files {
     fn written(&self, topographic: bool) -> Vec<&Path> {
         let mut written = if topographic { self.topographic_paths() } else { self.grid_paths() };
         written.push(&self.skipped);
+        written.extend(self.run_file.as_deref());
         written
     }
 
     /// All that a map may have written.
     pub(crate) fn all(&self) -> Vec<&Path> {
-        let others = self.layers.iter().flatten().chain([&self.places, &self.skipped]).map(PathBuf::as_path);
+        let others = self
+            .layers
+            .iter()
+            .flatten()
+            .chain([&self.places, &self.skipped])
+            .chain(&self.run_file)
+            .map(PathBuf::as_path);
         self.topographic_paths().into_iter().chain(others).collect()
     }
 

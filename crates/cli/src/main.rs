@@ -7,6 +7,7 @@ mod args;
 mod candidates;
 mod collection;
 mod command;
+mod config;
 mod csv_table;
 mod failure;
 mod files;
@@ -14,6 +15,7 @@ mod interrupt;
 mod model_file;
 mod placement;
 mod report;
+mod run_file;
 mod sides;
 mod terminal;
 mod threads;
@@ -21,14 +23,9 @@ mod training;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use countgrid_math::Level;
 
-use crate::{
-    args::{Cli, Command},
-    failure::Failure,
-    interrupt::Interrupt,
-};
+use crate::{args::Command, failure::Failure, interrupt::Interrupt, run_file::Invocation};
 
 /// The instruction set that was asked for must be one that there is: a misspelt one would be ignored.
 fn check_environment() -> Result<(), Failure> {
@@ -45,25 +42,28 @@ fn check_environment() -> Result<(), Failure> {
 }
 
 fn main() -> ExitCode {
-    let command = Cli::parse().command;
-    if let Err(failure) = check_environment() {
-        eprintln!("error: {failure}");
-        return ExitCode::from(2);
-    }
+    let parsed = Invocation::parse(std::env::args_os().collect());
+    let (command, invocation) = match parsed.and_then(|parsed| check_environment().map(|()| parsed)) {
+        Ok((cli, invocation)) => (cli.command, invocation),
+        Err(failure) => {
+            eprintln!("error: {}", terminal::escaped(failure));
+            return ExitCode::from(2);
+        }
+    };
     let done = |interrupt: &Interrupt| match command {
-        Command::Map(args) => command::map::run(&args, interrupt),
-        Command::Fit(args) => command::fit::run(&args, interrupt),
+        Command::Map(args) => command::map::run(&args, &invocation, interrupt),
+        Command::Fit(args) => command::fit::run(&args, &invocation, interrupt),
         Command::Embed(args) => command::embed::run(&args, interrupt),
         Command::Words(args) => command::words::run(&args),
         Command::Firmware(args) => command::firmware::run(&args, interrupt),
         Command::Info(args) => command::info::run(&args),
-        Command::Crossval(args) => command::crossval::run(&args, interrupt),
-        Command::Sweep(args) => command::sweep::run(&args, interrupt),
+        Command::Crossval(args) => command::crossval::run(&args, &invocation, interrupt),
+        Command::Sweep(args) => command::sweep::run(&args, &invocation, interrupt),
         Command::Evaluate(args) => command::evaluate::run(&args, interrupt),
         Command::Compare(args) => command::compare::run(&args, interrupt),
         Command::Completions { shell } => command::manual::completions(shell),
         Command::Man { command } => command::manual::man(command.as_deref()),
-        Command::Start(args) => command::distributed::start(&args, interrupt),
+        Command::Start(args) => command::distributed::start(&args, &invocation, interrupt),
         Command::Partial(args) => command::distributed::partial(&args, interrupt),
         Command::Merge(args) => command::distributed::merge(&args, interrupt),
         Command::Step(args) => command::distributed::step(&args, interrupt),

@@ -70,6 +70,11 @@ impl Checkpoints {
         Ok(save(&self.path, file)?)
     }
 
+    /// Whether the fit was interrupted, so that it may go on from the checkpoint.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.kept.load(SeqCst)
+    }
+
     /// Replaces the checkpoint by that of a fit which was interrupted, and which another run may finish.
     fn keep(&self, file: &ModelFile, interrupt: &Interrupt) -> Result<(), Failure> {
         self.kept.store(true, SeqCst);

@@ -5,6 +5,7 @@ mod common;
 mod adding;
 mod bad_input;
 mod componential;
+mod config;
 mod crossval;
 mod distributed;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

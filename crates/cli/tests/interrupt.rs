@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use common::{contents, countgrid, csv, stdout};
+use common::{contents, countgrid, csv, results, stdout};
 
 /// A run that answers to signals, whether or not the tests do: what begins in the background of a shell ignores Ctrl-C.
 fn signalled(folder: &std::path::Path, args: &[&str]) -> Command {
@@ -61,7 +61,7 @@ fn once_writes_what_there_is() {
         assert!(report.contains("(stopped)") && report.contains("map.html"), "{report}");
         let info = stdout(folder.path(), &["info", "model.safetensors"]);
         assert!(info.contains("40x40") && info.contains("stopped"), "{info}");
-        assert_eq!(contents(folder.path()).len(), 7); // the data, the page, two pictures, places, the model, the checkpoint
+        assert_eq!(contents(folder.path()).len(), 8); // the data, the page, two pictures, places, the model, options, the checkpoint
         assert!(report.contains("--resume goes on from model.safetensors.checkpoint"), "{report}");
 
         // It goes on from the iteration after, and is interrupted again.
@@ -114,11 +114,12 @@ fn an_interrupted_fit_goes_on_to_the_files_of_one_that_was_not() {
     let mut rest = String::new();
     printed.read_to_string(&mut rest).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");
-    stdout(folder.path(), &[&args[..], &["-o", "x", "--resume", "--quiet"]].concat());
+    // The same options, as the run that was interrupted has written them.
+    fs::rename(folder.path().join("x/run.toml"), folder.path().join("o.toml")).unwrap();
+    stdout(folder.path(), &["map", "--config", "o.toml", "--resume", "--quiet"]);
     stdout(folder.path(), &[&args[..], &["-o", "y", "--quiet"]].concat());
-    assert!(
-        contents(&folder.path().join("x")).into_values().eq(contents(&folder.path().join("y")).into_values())
-    );
+    let [x, y] = ["x", "y"].map(|name| results(&folder.path().join(name)));
+    assert!(x.into_values().eq(y.into_values()));
 }
 
 /// Begins a run that reads a table from a pipe, which stays open, and ends it once it has read some of it.
@@ -177,7 +178,7 @@ fn once_writes_a_topographic_map_too() {
     let folder = tempfile::tempdir().unwrap();
     let report = ended(begin(folder.path(), &["--model", "poisson-gtm"]));
     assert!(report.contains("(stopped)") && report.contains("points.csv"), "{report}");
-    assert_eq!(contents(folder.path()).len(), 7); // the data, what is written, the checkpoint
+    assert_eq!(contents(folder.path()).len(), 8); // the data, what is written, the checkpoint
 }
 
 #[test]

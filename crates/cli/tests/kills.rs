@@ -81,7 +81,7 @@ fn cases() -> Vec<Case> {
             args: with(&["map", "a.csv", "-o", "out", "--grid", "10x10"], &LONG),
             before: &["2"],
             again: &["100", "--checkpoint", "0"],
-            outputs: &["map.html", "model.safetensors", "places.csv", "map.svg", "map.png"],
+            outputs: &["map.html", "model.safetensors", "places.csv", "map.svg", "map.png", "run.toml"],
             checkpoint: Some("model.safetensors.checkpoint"),
         },
         Case {
@@ -102,7 +102,7 @@ fn cases() -> Vec<Case> {
             ],
             before: &["2"],
             again: &["40", "--checkpoint", "0"],
-            outputs: &["map.html", "model.safetensors", "points.csv", "map.svg", "map.png"],
+            outputs: &["map.html", "model.safetensors", "points.csv", "map.svg", "map.png", "run.toml"],
             checkpoint: Some("model.safetensors.checkpoint"),
         },
         Case {
@@ -123,7 +123,7 @@ fn cases() -> Vec<Case> {
             ],
             before: &["grid=3x3"],
             again: &["grid=3x3,4x4,5x5,6x6,7x7"],
-            outputs: &["results.json", "results.csv", "accuracy.svg", "accuracy.png"],
+            outputs: &["results.json", "results.csv", "accuracy.svg", "accuracy.png", "run.toml"],
             checkpoint: None,
         },
     ]

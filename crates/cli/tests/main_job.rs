@@ -23,7 +23,7 @@ fn a_folder_becomes_a_page_and_a_model() {
         assert!(printed.contains(part), "{part}: {printed}");
     }
     let written: Vec<_> = contents(&folder.path().join("out")).into_keys().collect();
-    let files = ["map.html", "map.png", "map.svg", "model.safetensors", "places.csv"];
+    let files = ["map.html", "map.png", "map.svg", "model.safetensors", "places.csv", "run.toml"];
     assert_eq!(written, files.map(|name| folder.path().join("out").join(name)));
 
     let page = fs::read_to_string(folder.path().join("out/map.html")).unwrap();
@@ -212,7 +212,7 @@ fn every_layer_has_a_page() {
     let layers = ["--grid", "3x4x4", "--window", "1x2x2"];
     let printed = map(folder.path(), &[&["."], &layers[..]].concat());
     let written: Vec<_> = printed.lines().filter(|line| line.starts_with("wrote")).collect();
-    assert_eq!(written.len(), 3 * 3 + 2, "{printed}");
+    assert_eq!(written.len(), 3 * 3 + 3, "{printed}");
     let page = |layer: usize| fs::read_to_string(folder.path().join(format!("map-{layer}.html"))).unwrap();
     let pages = [1, 2, 3].map(page);
     // Each document is on one of the pages, and each word on one at least.
@@ -286,7 +286,7 @@ fn json_is_an_object_per_line_and_quiet_is_silent() {
     for name in ["read", "text", "words", "grid", "fitted", "summary"] {
         assert_eq!(count(name), 1, "{name}: {printed}");
     }
-    assert_eq!((count("iteration"), count("wrote")), (11, 5)); // the start, and ten updates
+    assert_eq!((count("iteration"), count("wrote")), (11, 6)); // the start, and ten updates
     let summary = events.last().unwrap();
     assert_eq!((&summary["event"], &summary["iterations"]), (&"summary".into(), &10.into()));
     assert_eq!(summary["documents"], 3 * EACH);

@@ -4,7 +4,7 @@ use crate::common;
 
 use std::{fs, path::Path};
 
-use common::{TOPICS, contents, run, stdout, table};
+use common::{TOPICS, results, run, stdout, table};
 use countgrid_io::load;
 use serde_json::Value;
 
@@ -80,10 +80,10 @@ fn mails_that_were_sent_again_weigh_once() {
     );
 
     // With any number of threads, and from a file.
-    let expected: Vec<_> = contents(&folder.join("out")).into_values().collect();
+    let expected: Vec<_> = results(&folder.join("out")).into_values().collect();
     for args in [&["--threads", "1"][..], &["--threads", "3", "--stream"]] {
         map("all", "other", args);
-        assert!(contents(&folder.join("other")).into_values().eq(expected.iter().cloned()), "{args:?}");
+        assert!(results(&folder.join("other")).into_values().eq(expected.iter().cloned()), "{args:?}");
         fs::remove_dir_all(folder.join("other")).unwrap();
     }
 

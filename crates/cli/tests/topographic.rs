@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 use common::{contents, csv, docword, run, stdout, table};
 use serde_json::Value;
 
-const FILES: [&str; 5] = ["map.html", "map.png", "map.svg", "model.safetensors", "points.csv"];
+const FILES: [&str; 6] = ["map.html", "map.png", "map.svg", "model.safetensors", "points.csv", "run.toml"];
 const EMISSION_MODELS: [&str; 6] =
     ["zip-gtm", "zip-latent-gtm", "poisson-gtm", "bernoulli-gtm", "multinomial-gtm", "gaussian-gtm"];
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    ComponentialArgs, DuplicateArgs, FitModel, GridArgs, ReadArgs, ReportArgs, ScaleArgs, THREADS, WordArgs,
-    at_most,
+    ComponentialArgs, ConfigArgs, DuplicateArgs, FitModel, GridArgs, ReadArgs, ReportArgs, ScaleArgs,
+    THREADS, WordArgs, at_most,
 };
 
 #[derive(Args, Debug)]
@@ -14,7 +14,7 @@ pub(crate) struct StartArgs {
     /// The documents, in any form that `fit` reads
     #[arg(required = true, value_name = "PATH", value_parser = super::data_path())]
     pub(crate) paths: Vec<PathBuf>,
-    /// Folder for state.safetensors and documents-0001.safetensors, ...
+    /// Folder for state.safetensors, documents-0001.safetensors, ..., and run.toml with all options
     #[arg(short, long, value_name = "DIR", default_value = "training")]
     pub(crate) output: PathBuf,
     /// Files of documents to write, at most: each has whole leaves of 16,384 documents
@@ -35,6 +35,8 @@ pub(crate) struct StartArgs {
     pub(crate) words: WordArgs,
     #[command(flatten)]
     pub(crate) fit: GridArgs,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
     #[command(flatten)]
     pub(crate) reporting: ReportArgs,
 }

@@ -10,7 +10,8 @@ use countgrid_evaluation::{
 };
 
 use super::{
-    COUNT, GridArgs, HarmoniumArgs, ReadArgs, ReportArgs, SIZE, ScaleArgs, WordArgs, at_most, choice,
+    COUNT, ConfigArgs, GridArgs, HarmoniumArgs, ReadArgs, ReportArgs, SIZE, ScaleArgs, WordArgs, at_most,
+    choice,
 };
 use crate::{
     collection::{scaling, word_options},
@@ -135,6 +136,8 @@ pub(crate) struct EvaluationArgs {
     pub(crate) words: WordArgs,
     #[command(flatten)]
     pub(crate) fit: GridArgs,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
     #[command(flatten)]
     pub(crate) reporting: ReportArgs,
 }

@@ -20,20 +20,34 @@ use crate::{
     failure::Failure,
     interrupt::Interrupt,
     report::Report,
+    run_file::{Invocation, WorkedOut},
     threads,
 };
 
-pub(crate) fn run(args: &CrossvalArgs, interrupt: &Interrupt) -> Result<(), Failure> {
-    let (output, args) = (args.output.as_deref(), &args.evaluation);
-    check_outputs(named_inputs(&args.paths, &args.read, Some(&args.words)), output)?;
-    output.map_or(Ok(()), check_writable)?;
+pub(crate) fn run(
+    args: &CrossvalArgs,
+    invocation: &Invocation,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let (output, saved, args) =
+        (args.output.as_deref(), args.saving.save_config.as_deref(), &args.evaluation);
+    let mut inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
+    inputs.extend(args.config.config.clone());
+    check_outputs(inputs, output.into_iter().chain(saved))?;
+    output.into_iter().chain(saved).try_for_each(check_writable)?;
     let report = Report::new(args.reporting.quiet, args.reporting.json);
     args.options()?;
-    let choices = choices(args)?;
+    let choices = choices(args, &invocation.words)?;
     threads::run(args.fit.threads, || match args.fit.precision {
         Precision::F32 => cross_validated::<f32>(args, output, &choices, &report, interrupt),
         Precision::F64 => cross_validated::<f64>(args, output, &choices, &report, interrupt),
-    })
+    })?;
+    if let Some(saved) = saved {
+        let _whole = interrupt.writing_results();
+        write_atomically(saved, |out| out.write_all(&invocation.to_toml(&WorkedOut::default())))?;
+        report.event("wrote", saved.display(), json!({ "file": saved.to_string_lossy() }));
+    }
+    Ok(())
 }
 
 /// The labelled documents, over every word that there is.

@@ -21,10 +21,11 @@ use crate::{
     failure::Failure,
     interrupt::Interrupt,
     report::Report,
+    run_file::{Invocation, WorkedOut},
     threads,
 };
 
-pub(crate) fn start(args: &StartArgs, interrupt: &Interrupt) -> Result<(), Failure> {
+pub(crate) fn start(args: &StartArgs, invocation: &Invocation, interrupt: &Interrupt) -> Result<(), Failure> {
     if args.model.kind().is_some() {
         return Err(Failure::new(
             "harmoniums learn from one document after the other, and not in parts",
@@ -36,17 +37,19 @@ pub(crate) fn start(args: &StartArgs, interrupt: &Interrupt) -> Result<(), Failu
         GridModel::Componential(options) => DistributedOptions::Componential(options),
     };
     let report = Report::new(args.reporting.quiet, args.reporting.json);
-    let inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
+    let mut inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
+    inputs.extend(args.config.config.clone());
+    let run_file = invocation.file_in(&args.output)?;
     let state = args.output.join("state.safetensors");
     let documents: Vec<_> = (1..=args.parts.max(1))
         .map(|part| args.output.join(format!("documents-{part:04}.safetensors")))
         .collect();
-    check_outputs(inputs, documents.iter().chain([&state]))?;
+    check_outputs(inputs, documents.iter().chain([&state]).chain(&run_file))?;
     if !args.output.exists() {
         check_writable(&args.output)?; // as a name, which is as good as a folder's
     }
     threads::run(args.fit.threads, || {
-        let (report, interrupt, options) = (&report, interrupt, &options);
+        let (report, interrupt, options) = (&report, interrupt, (&options, invocation, run_file.as_deref()));
         match args.fit.precision {
             Precision::F32 => start_in::<f32>(args, options, &state, &documents, report, interrupt),
             Precision::F64 => start_in::<f64>(args, options, &state, &documents, report, interrupt),
@@ -56,7 +59,7 @@ pub(crate) fn start(args: &StartArgs, interrupt: &Interrupt) -> Result<(), Failu
 
 fn start_in<T: Stored>(
     args: &StartArgs,
-    options: &DistributedOptions,
+    (options, invocation, run_file): (&DistributedOptions, &Invocation, Option<&Path>),
     state: &Path,
     documents: &[PathBuf],
     report: &Report,
@@ -87,6 +90,9 @@ fn start_in<T: Stored>(
         written.push(path);
         Ok::<_, Failure>(())
     })?;
+    if let Some(path) = run_file {
+        files.write(path, |out| out.write_all(&invocation.to_toml(&WorkedOut::default())))?;
+    }
     files.write_model(state, &first)?;
     files.publish()?;
     report.event(
@@ -95,6 +101,7 @@ fn start_in<T: Stored>(
         json!({ "leaves": leaves, "parts": written.len() }),
     );
     written.push(state);
+    written.extend(run_file);
     report.files_written(&written, json!({ "documents": corpus.bags.len(), "leaves": leaves }));
     Ok(())
 }

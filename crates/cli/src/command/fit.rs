@@ -1,13 +1,14 @@
 //! `countgrid fit`: documents to a model.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use countgrid_corpus::{Blocks, Corpus, WordOptions};
 use countgrid_estimators::{
     BoxedTraining, ComponentialOptions, EstimatorError, FitSummary, FittedComponential, FittedGrid,
     GridLabels, GridLayout, GridOptions, GridPage, GridPlacement, GridSchedule, GridStart, Stored,
+    format_sides,
 };
-use countgrid_io::{ModelFile, check_outputs, check_writable, save};
+use countgrid_io::{ModelFile, StagedFiles, check_outputs, check_writable};
 use countgrid_map::group_digits;
 use serde_json::json;
 
@@ -18,34 +19,39 @@ use crate::{
     failure::Failure,
     interrupt::Interrupt,
     report::Report,
+    run_file::{Invocation, WorkedOut},
     threads,
     training::{self, Checkpoints},
 };
 
-pub(crate) fn run(args: &FitArgs, interrupt: &Interrupt) -> Result<(), Failure> {
+pub(crate) fn run(args: &FitArgs, invocation: &Invocation, interrupt: &Interrupt) -> Result<(), Failure> {
     if let Some(kind) = args.model.kind() {
-        return harmonium::fit(args, kind, interrupt);
+        return harmonium::fit(args, kind, invocation, interrupt);
     }
     let report = Report::new(args.reporting.quiet, args.reporting.json);
-    let inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
-    check_outputs(inputs, [&args.output, &Checkpoints::path_beside(&args.output)])?;
-    check_writable(&args.output)?;
+    let mut inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
+    inputs.extend(args.config.config.clone());
+    let (checkpoint, saved) = (Checkpoints::path_beside(&args.output), &args.saving.save_config);
+    check_outputs(inputs, [&args.output, &checkpoint].into_iter().chain(saved))?;
+    [&args.output].into_iter().chain(saved).try_for_each(check_writable)?;
     let options = GridModel::new(args.model == FitModel::Componential, &args.componential, &args.fit)?;
     let checkpoints = Checkpoints::beside(&args.output, &args.checkpoints);
     threads::run(args.fit.threads, || match args.fit.precision {
-        Precision::F32 => fit_and_save::<f32>(args, &options, &checkpoints, &report, interrupt),
-        Precision::F64 => fit_and_save::<f64>(args, &options, &checkpoints, &report, interrupt),
+        Precision::F32 => fit_and_save::<f32>((args, invocation), &options, &checkpoints, &report, interrupt),
+        Precision::F64 => fit_and_save::<f64>((args, invocation), &options, &checkpoints, &report, interrupt),
     })
 }
 
 fn fit_and_save<T: Stored>(
-    args: &FitArgs,
+    (args, invocation): (&FitArgs, &Invocation),
     options: &GridModel,
     checkpoints: &Checkpoints,
     report: &Report,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let mut input = Input::new(&args.paths, &args.read, &[&args.output]);
+    let outputs: Vec<&Path> =
+        [&args.output].into_iter().chain(&args.saving.save_config).map(PathBuf::as_path).collect();
+    let mut input = Input::new(&args.paths, &args.read, &outputs);
     input.options.words = word_options(&args.words)?;
     input.options.scaling = scaling(&args.numbers)?;
     input.options.keep_near_duplicates = args.duplicates.keep_duplicates;
@@ -55,9 +61,15 @@ fn fit_and_save<T: Stored>(
     let grid = fit(&mut corpus, None, (options, &input.options.words), checkpoints, report, interrupt)?;
     {
         let _whole = interrupt.writing_results();
-        save(&args.output, &grid.to_file())?;
+        let mut files = StagedFiles::new();
+        if let Some(path) = &args.saving.save_config {
+            let worked_out = grid.worked_out(options, &args.fit, checkpoints);
+            files.write(path, |out| out.write_all(&invocation.to_toml(&worked_out)))?;
+        }
+        files.write_model(&args.output, &grid.to_file())?;
+        files.publish()?;
     }
-    report_files(report, &corpus, &grid, &[&args.output]);
+    report_files(report, &corpus, &grid, &outputs);
     checkpoints.end()
 }
 
@@ -123,6 +135,64 @@ impl<T: Stored> FittedGridModel<T> {
             Self::Plain(grid) => grid.layout(),
             Self::Componential(grid) => grid.layout(),
         }
+    }
+
+    /// Options that were worked out, by name: with these values given the fit is the same. Annealing that is not given
+    /// takes its iterations of the others; one that is has them before. A fit that may go on is one with options as they were.
+    pub(crate) fn worked_out(
+        &self,
+        options: &GridModel,
+        given: &GridArgs,
+        checkpoints: &Checkpoints,
+    ) -> WorkedOut {
+        let fit = match self {
+            Self::Plain(grid) => &grid.info.fit,
+            Self::Componential(grid) => &grid.info.fit,
+        };
+        let number = |name: &str| fit.get(name).filter(|value| value.is_number()).cloned();
+        let (mut all, mut told) = (Vec::new(), Vec::new());
+        if given.grid.is_none() {
+            all.push(("grid", format_sides(self.layout().extents())));
+        }
+        if given.window.is_none() {
+            all.push(("window", format_sides(self.layout().window())));
+        }
+        if let (None, Some(pseudocount)) = (given.pseudocount, number("pseudocount")) {
+            // That of the full grid; the coarser ones have others.
+            let values = if given.schedule == Schedule::Single { &mut all } else { &mut told };
+            values.push(("pseudocount", pseudocount.to_string()));
+        }
+        if given.anneal.is_none() && given.batch.is_none() && !checkpoints.is_kept() {
+            let annealing = number("anneal").zip(number("anneal_iterations"));
+            let taken = annealing.as_ref().and_then(|(_, iterations)| iterations.as_u64()).unwrap_or(0);
+            match annealing {
+                Some((beta, iterations)) => {
+                    all.push(("anneal", beta.to_string()));
+                    all.push(("anneal-iterations", iterations.to_string()));
+                }
+                None => all.push(("anneal", "1".to_owned())),
+            }
+            if taken > 0 {
+                let left = given.iterations.saturating_sub(usize::try_from(taken).unwrap_or(0));
+                all.push(("iterations", left.to_string()));
+            }
+        }
+        let of_start = [
+            (
+                "anneal-iterations",
+                given.anneal.is_some() && given.anneal_iterations.is_none(),
+                "anneal_iterations",
+            ),
+            ("passes", given.batch.is_some() && given.passes.is_none(), "passes"),
+        ];
+        for (option, is_missing, name) in of_start {
+            all.extend(number(name).filter(|_| is_missing).map(|value| (option, value.to_string())));
+        }
+        if let GridModel::Componential(options) = options {
+            all.push(("concentration", options.concentration.to_string()));
+            all.push(("componential-iterations", options.iterations.to_string()));
+        }
+        WorkedOut { values: all, told }
     }
 
     pub(crate) fn label_names(&self) -> Option<&[String]> {

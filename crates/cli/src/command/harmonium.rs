@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use countgrid_corpus::{Corpus, DocumentInfo};
@@ -23,6 +23,7 @@ use crate::{
     interrupt::Interrupt,
     placement::{documents, finish},
     report::{Report, fit_lines},
+    run_file::{Invocation, WorkedOut},
     terminal, threads,
     training::{self, Checkpoints},
 };
@@ -35,16 +36,21 @@ const ONE_AXIS: f64 = 1.5;
 const FEW_DRAWS: usize = 400;
 
 /// `countgrid fit --model harmonium`, `rap` or `dual-wing`.
-pub(crate) fn fit(args: &FitArgs, kind: HarmoniumKind, interrupt: &Interrupt) -> Result<(), Failure> {
+pub(crate) fn fit(
+    args: &FitArgs,
+    kind: HarmoniumKind,
+    invocation: &Invocation,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
     let report = Report::new(args.reporting.quiet, args.reporting.json);
     let mut inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
-    inputs.extend(args.features.features_from.clone());
+    inputs.extend(args.features.features_from.iter().chain(&args.config.config).cloned());
     let checkpoint = Checkpoints::path_beside(&args.output);
-    check_outputs(inputs, [&args.output, &checkpoint].into_iter().chain(&args.tracing.trace))?;
-    check_writable(&args.output)?;
-    if let Some(trace) = &args.tracing.trace {
-        check_writable(trace)?;
-    }
+    check_outputs(
+        inputs,
+        [&args.output, &checkpoint].into_iter().chain(&args.tracing.trace).chain(&args.saving.save_config),
+    )?;
+    outputs(args).into_iter().try_for_each(check_writable)?;
     match (kind, &args.features.features_from) {
         (HarmoniumKind::DualWing, None) => {
             return Err(Failure::new(
@@ -69,22 +75,24 @@ pub(crate) fn fit(args: &FitArgs, kind: HarmoniumKind, interrupt: &Interrupt) ->
     }
     args.fit.check()?;
     threads::run(args.fit.threads, || match args.fit.precision {
-        Precision::F32 => fit_and_save::<f32>(args, &options, &report, interrupt),
-        Precision::F64 => fit_and_save::<f64>(args, &options, &report, interrupt),
+        Precision::F32 => fit_and_save::<f32>((args, invocation), &options, &report, interrupt),
+        Precision::F64 => fit_and_save::<f64>((args, invocation), &options, &report, interrupt),
     })
 }
 
+/// What is written.
+fn outputs(args: &FitArgs) -> Vec<&Path> {
+    let others = args.tracing.trace.iter().chain(&args.saving.save_config);
+    [&args.output].into_iter().chain(others).map(PathBuf::as_path).collect()
+}
+
 fn fit_and_save<T: Stored>(
-    args: &FitArgs,
+    (args, invocation): (&FitArgs, &Invocation),
     options: &countgrid_estimators::HarmoniumOptions,
     report: &Report,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let outputs: Vec<_> = [Some(&args.output), args.tracing.trace.as_ref()]
-        .into_iter()
-        .flatten()
-        .map(PathBuf::as_path)
-        .collect();
+    let outputs = outputs(args);
     let mut input = Input::new(&args.paths, &args.read, &outputs);
     input.options.words = word_options(&args.words)?;
     input.options.scaling = scaling(&args.numbers)?;
@@ -121,6 +129,9 @@ fn fit_and_save<T: Stored>(
         if let Some(trace) = &args.tracing.trace {
             files.write(trace, |out| write_traces(out, model.traces()))?;
         }
+        if let Some(path) = &args.saving.save_config {
+            files.write(path, |out| out.write_all(&invocation.to_toml(&worked_out(args, options))))?;
+        }
         files.publish()?;
     }
     report.files_written(
@@ -131,6 +142,12 @@ fn fit_and_save<T: Stored>(
         }),
     );
     checkpoints.end()
+}
+
+/// What was not given and has no default that the command line knows.
+fn worked_out(args: &FitArgs, options: &countgrid_estimators::HarmoniumOptions) -> WorkedOut {
+    let batch = args.fit.batch.is_none().then(|| ("batch", options.batch.to_string()));
+    WorkedOut { values: batch.into_iter().collect(), ..WorkedOut::default() }
 }
 
 /// The table with the features of documents.

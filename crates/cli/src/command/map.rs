@@ -21,11 +21,12 @@ use crate::{
     files::Files,
     interrupt::Interrupt,
     report::Report,
+    run_file::Invocation,
     threads,
     training::Checkpoints,
 };
 
-pub(crate) fn run(args: &MapArgs, interrupt: &Interrupt) -> Result<(), Failure> {
+pub(crate) fn run(args: &MapArgs, invocation: &Invocation, interrupt: &Interrupt) -> Result<(), Failure> {
     let report = Report::new(args.reporting.quiet, args.reporting.json);
     if !args.add.is_empty() {
         return add::run(args, &report, interrupt);
@@ -37,13 +38,17 @@ pub(crate) fn run(args: &MapArgs, interrupt: &Interrupt) -> Result<(), Failure> 
         let window = args.fit.window.as_ref().map_or(&[][..], |window| &window.0);
         layers = GridMap::new(&grid.0, window).map_err(|error| page_failure(error, grid))?.planes().layers;
     }
-    let inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
-    let files = Files::in_folder(&args.output, args.model.emission_model().is_some(), layers, &inputs)?;
+    let mut inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
+    inputs.extend(args.config.config.clone());
+    let topographic = args.model.emission_model().is_some();
+    let files =
+        Files::in_folder(&args.output, topographic, layers, &inputs, invocation.file_in(&args.output)?)?;
+    let writes = (&files, invocation);
     threads::run(args.fit.threads, || match (args.fit.precision, args.model.emission_model()) {
-        (Precision::F32, Some(model)) => topographic::run::<f32>(args, model, &files, &report, interrupt),
-        (Precision::F64, Some(model)) => topographic::run::<f64>(args, model, &files, &report, interrupt),
-        (Precision::F32, None) => draw::<f32>(args, &options, &files, &report, interrupt),
-        (Precision::F64, None) => draw::<f64>(args, &options, &files, &report, interrupt),
+        (Precision::F32, Some(model)) => topographic::run::<f32>(args, model, writes, &report, interrupt),
+        (Precision::F64, Some(model)) => topographic::run::<f64>(args, model, writes, &report, interrupt),
+        (Precision::F32, None) => draw::<f32>(args, &options, writes, &report, interrupt),
+        (Precision::F64, None) => draw::<f64>(args, &options, writes, &report, interrupt),
     })
 }
 
@@ -69,7 +74,7 @@ fn page_failure(error: PageError, grid: &crate::sides::Sides) -> Failure {
 fn draw<T: Stored>(
     args: &MapArgs,
     options: &GridModel,
-    files: &Files,
+    (files, invocation): (&Files, &Invocation),
     report: &Report,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
@@ -111,11 +116,21 @@ fn draw<T: Stored>(
     let left_out = files.left_out(&corpus);
     let list = left_out.as_ref().map(|(path, _)| *path);
     rendered.extend(left_out);
+    if let Some(path) = &files.run_file {
+        let mut worked_out = grid.worked_out(options, &args.fit, &checkpoints);
+        worked_out.values.push(("title", args.title.as_ref().unwrap_or(&corpus.name).clone()));
+        rendered.push((path, invocation.to_toml(&worked_out)));
+    }
     {
         let _whole = interrupt.writing_results();
         files.write(&rendered, &grid.to_file())?;
     }
-    report_files(report, &corpus, &grid, &[files.grid_paths(), list.into_iter().collect()].concat());
+    report_files(
+        report,
+        &corpus,
+        &grid,
+        &[files.grid_paths(), list.into_iter().chain(files.run_file.as_deref()).collect()].concat(),
+    );
     checkpoints.end()
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    ffi::OsString,
     fs, io,
     ops::ControlFlow,
     path::{Path, PathBuf},
@@ -23,38 +24,46 @@ use crate::{
     failure::{BUG, Failure},
     interrupt::Interrupt,
     report::{Report, plain},
+    run_file::{Invocation, WorkedOut},
     threads,
 };
 
 /// What a sweep writes.
 const FILES: [&str; 4] = ["results.json", "results.csv", "accuracy.svg", "accuracy.png"];
 
-pub(crate) fn run(args: &SweepArgs, interrupt: &Interrupt) -> Result<(), Failure> {
+pub(crate) fn run(args: &SweepArgs, invocation: &Invocation, interrupt: &Interrupt) -> Result<(), Failure> {
     let (folder, args) = (args.output.as_path(), &args.evaluation);
     let report = Report::new(args.reporting.quiet, args.reporting.json);
     args.options()?;
     if args.numeric {
         return Err(Failure::new("a sweep compares accuracies, and --numeric has none", "take crossval"));
     }
-    let choices = choices(args)?;
-    let inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
-    check_outputs(inputs, FILES.map(|name| folder.join(name)))?;
+    let choices = choices(args, &invocation.words)?;
+    let mut inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
+    inputs.extend(args.config.config.clone());
+    let run_file = invocation.file_in(folder)?;
+    check_outputs(inputs, FILES.map(|name| folder.join(name)).iter().chain(&run_file))?;
     fs::create_dir_all(folder).map_err(|error| {
         Failure::new(format_args!("{}: {error}", folder.display()), "name another folder (--output)")
     })?;
     FILES.iter().try_for_each(|name| check_writable(folder.join(name)))?;
+    run_file.iter().try_for_each(check_writable)?;
+    let run_file = run_file.map(|path| (path, invocation.to_toml(&WorkedOut::default())));
+    let (words, run_file) = (invocation.words.as_slice(), run_file.as_ref());
     threads::run(args.fit.threads, || match args.fit.precision {
-        Precision::F32 => sweep::<f32>(args, folder, &choices, &report, interrupt),
-        Precision::F64 => sweep::<f64>(args, folder, &choices, &report, interrupt),
+        Precision::F32 => sweep::<f32>(args, (folder, run_file, words), &choices, &report, interrupt),
+        Precision::F64 => sweep::<f64>(args, (folder, run_file, words), &choices, &report, interrupt),
     })
 }
 
+/// The path and the bytes of the file of options.
+type RunFile = (PathBuf, Vec<u8>);
 /// A result, as results.json has it: an object with the options tried and what came out.
 type Row = Map<String, Value>;
 
 fn sweep<T: Scalar>(
     args: &EvaluationArgs,
-    folder: &Path,
+    (folder, run_file, words): (&Path, Option<&RunFile>, &[OsString]),
     choices: &[Choice],
     report: &Report,
     interrupt: &Interrupt,
@@ -62,7 +71,7 @@ fn sweep<T: Scalar>(
     let file = folder.join("results.json");
     let written = FILES.map(|name| folder.join(name));
     let data = labelled::<T>(args, &written.each_ref().map(PathBuf::as_path), report)?;
-    let protocol = protocol()?;
+    let protocol = protocol(words)?;
     let before = known(&file, &protocol)?;
     let mut results: Vec<Row> = Vec::new();
     let mut interrupted = false;
@@ -125,10 +134,10 @@ fn sweep<T: Scalar>(
             before.iter().find(|row| row.get("options").and_then(Value::as_str) == Some(name))
         });
         let all: Vec<Row> = results.iter().chain(later).cloned().collect();
-        write(folder, args, &protocol, &all)?;
+        write((folder, run_file), args, &protocol, &all)?;
     }
-    for name in FILES {
-        let path = folder.join(name);
+    let paths = FILES.map(|name| folder.join(name));
+    for path in paths.iter().chain(run_file.map(|(path, _)| path)) {
         if path.exists() {
             report.event("wrote", path.display(), json!({ "file": path.to_string_lossy() }));
         }
@@ -139,17 +148,19 @@ fn sweep<T: Scalar>(
 /// What must be the same for two results to be compared: all options by name, as they were given or by default, except
 /// those that are tried, those of reporting and those that change no result. Numbers are numbers, flags are true or false;
 /// an option that was not given and has no default is left out.
-fn protocol() -> Result<Map<String, Value>, Failure> {
+fn protocol(words: &[OsString]) -> Result<Map<String, Value>, Failure> {
     let again = |error: &dyn std::fmt::Display| Failure::new(error, BUG); // this command line was parsed before
     let mut program = Cli::command();
-    let matches = program.try_get_matches_from_mut(std::env::args_os()).map_err(|error| again(&error))?;
+    let matches = program.try_get_matches_from_mut(words).map_err(|error| again(&error))?;
     let sweep = matches.subcommand_matches("sweep").zip(program.find_subcommand("sweep"));
     let (given, command) = sweep.ok_or_else(|| again(&"this is no sweep"))?;
     let mut options = Map::new();
     for option in command.get_arguments() {
         let name = option.get_long().unwrap_or("path");
         let value = match option.get_action() {
-            _ if ["try", "output", "quiet", "json", "threads", "raw-csv"].contains(&name) => continue,
+            _ if ["try", "output", "quiet", "json", "threads", "raw-csv", "config"].contains(&name) => {
+                continue;
+            }
             ArgAction::SetTrue => given.get_flag(option.get_id().as_str()).into(),
             ArgAction::Set => match given.get_raw(option.get_id().as_str()).and_then(Iterator::last) {
                 Some(text) => number_or_text(&text.to_string_lossy()),
@@ -242,7 +253,7 @@ fn invalid(row: &Row) -> Option<(&'static str, &'static str)> {
 }
 
 fn write(
-    folder: &Path,
+    (folder, run_file): (&Path, Option<&RunFile>),
     args: &EvaluationArgs,
     protocol: &Map<String, Value>,
     results: &[Row],
@@ -273,6 +284,9 @@ fn write(
         let (svg, png) = (chart.svg().map_err(drawn)?, chart.png().map_err(drawn)?);
         files.write(folder.join("accuracy.svg"), |out| out.write_all(svg.as_bytes()))?;
         files.write(folder.join("accuracy.png"), |out| out.write_all(&png))?;
+    }
+    if let Some((path, bytes)) = run_file {
+        files.write(path, |out| out.write_all(bytes))?;
     }
     Ok(files.publish()?)
 }

@@ -3,10 +3,11 @@
 
 use std::io::{self, Write};
 
+use clap::ValueEnum;
 use countgrid_corpus::{BlockLimits, Corpus, DocumentInfo};
 use countgrid_estimators::{
     BagTotals, EstimatorError, Exposure, FitSummary, FittedTopographic, LabelSeparation, PageDocuments,
-    Separation, Stored, TopographicOptions, TopographicPlace, TopographicPlan,
+    Separation, Stored, TopographicOptions, TopographicPlace, TopographicPlan, format_sides,
 };
 use countgrid_gtm::{EmissionModel, Inflation, Space};
 use countgrid_map::{
@@ -24,13 +25,14 @@ use crate::{
     interrupt::Interrupt,
     placement::{documents, finish},
     report::Report,
+    run_file::{Invocation, WorkedOut},
     training::{self, Checkpoints},
 };
 
 pub(crate) fn run<T: Stored>(
     args: &MapArgs,
     emission_model: EmissionModel,
-    files: &Files,
+    (files, invocation): (&Files, &Invocation),
     report: &Report,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
@@ -114,13 +116,16 @@ pub(crate) fn run<T: Stored>(
     let left_out = files.left_out(&corpus);
     let list = left_out.as_ref().map(|(path, _)| *path);
     rendered.extend(left_out);
+    if let Some(path) = &files.run_file {
+        rendered.push((path, invocation.to_toml(&worked_out(args, &options, &corpus.name))));
+    }
     {
         let _whole = interrupt.writing_results();
         files.write(&rendered, &model)?;
     }
     let summary = map.summary();
     report.files_written(
-        &[files.topographic_paths(), list.into_iter().collect()].concat(),
+        &[files.topographic_paths(), list.into_iter().chain(files.run_file.as_deref()).collect()].concat(),
         json!({
             "documents": corpus.bags.len(), "tokens": corpus.tokens, "vocabulary": corpus.vocabulary.len(),
             "iterations": summary.map(|summary| summary.iterations), "end": summary.map(FitSummary::end_reason),
@@ -130,6 +135,23 @@ pub(crate) fn run<T: Stored>(
         }),
     );
     checkpoints.end()
+}
+
+/// What was not given and has no default that the command line knows.
+fn worked_out(args: &MapArgs, options: &TopographicOptions, title: &str) -> WorkedOut {
+    let own = &args.topographic;
+    let place = own.place.unwrap_or_default().to_possible_value();
+    let all = [
+        ("points", own.points.is_some(), format_sides(&options.points)),
+        ("latent", own.latent.is_some(), options.latent.name().to_owned()),
+        ("basis", own.basis.is_some(), options.basis.name().to_owned()),
+        ("basis-functions", own.basis_functions.is_some(), format_sides(&options.basis_functions)),
+        ("exposure", own.exposure.is_some(), options.exposure.name().to_owned()),
+        ("place", own.place.is_some(), place.map_or_else(String::new, |place| place.get_name().to_owned())),
+        ("title", args.title.is_some(), title.to_owned()),
+    ];
+    let values = all.into_iter().filter(|(_, given, _)| !given).map(|(name, _, value)| (name, value));
+    WorkedOut { values: values.collect(), ..WorkedOut::default() }
 }
 
 /// Log-likelihood of a document in nats, on average, if the map was evaluated.

@@ -137,6 +137,13 @@ pub(crate) fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
+/// The same of a map, without its options, among which is the folder.
+pub(crate) fn results(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = contents(folder);
+    assert!(all.remove(&folder.join("run.toml")).is_some());
+    all
+}
+
 /// The rows of a CSV file by column name.
 pub(crate) fn table(csv: &str) -> Vec<BTreeMap<String, String>> {
     csv::Reader::from_reader(csv.as_bytes()).deserialize().map(Result::unwrap).collect()
