@@ -177,6 +177,6 @@ showOptions();
 showFilters();
 clearAll();
 embed(new URLSearchParams(location.search).has("embed"));
-if (location.hash.length > 1 && location.hash !== "#selftest") goTo(location.hash.slice(1));
+if (location.hash.length > 1 && !["#selftest", "#frames"].includes(location.hash)) goTo(location.hash.slice(1));
 addEventListener("hashchange", () => goTo(location.hash.slice(1)));
 const reading = readAll();

@@ -64,7 +64,7 @@ const goTo = (address) => {
 /** Writes the address once nothing has moved for a moment. */
 let remembering = 0;
 const remember = () => {
-  if (location.hash === "#selftest") return;
+  if (["#selftest", "#frames"].includes(location.hash)) return;
   clearTimeout(remembering);
   remembering = setTimeout(() => {
     const address = addressOf();
