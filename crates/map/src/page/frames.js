@@ -27,6 +27,7 @@ const frames = () => {
     report[name] = { script: summary(times.map(([script]) => script)), drawn: summary(times.map(([, drawn]) => drawn)) };
   }
   report.index = timed(indexed)[0];
+  waiting = false;
   for (const query of ["w1", "w1 w2", "w777", "\"w1 w2\""]) report[`search ${query}`] = timed(() => search(query))[0];
   report.near = timed(() => documentNear(view.width / 2, view.height / 2))[0];
   report.place = timed(() => selectPlace(windowAt(view.width / 2, view.height / 2)))[0];

@@ -109,7 +109,7 @@ onClick("csv", () => download(new Blob([csvOf(state.list)], { type: "text/csv" }
 onClick("json", () => download(new Blob([jsonOf(state.list)], { type: "application/json" }), "documents.json"));
 onClick("svg", () => download(new Blob([svgOf()], { type: "image/svg+xml" }), "map.svg"));
 onClick("png", () => {
-  paint();
+  paintWhole();
   canvas.toBlob((blob) => download(blob, "map.png"));
 });
 
