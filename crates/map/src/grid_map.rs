@@ -12,7 +12,7 @@ const WINDOWS: usize = 8;
 /// Layers that a grid may have to be shown, a page for each.
 pub const MAX_LAYERS: usize = 9;
 /// Documents that the pages of a map list at most, all together: a page holds about half a kilobyte of each.
-pub const MAX_DOCUMENTS: usize = 20_000;
+pub const MAX_DOCUMENTS: usize = 100_000;
 
 /// With fewer documents a page says that their places tell little.
 pub const FEW_DOCUMENTS: usize = 20;

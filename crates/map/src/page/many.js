@@ -5,7 +5,7 @@
 /** With more documents than this a picture of them is kept. */
 let manyFrom = 4_000;
 const isMany = () => documents.length > manyFrom;
-const sliceMilliseconds = 5;
+let sliceMilliseconds = 5;
 
 /** What is drawn of the documents that are shown, those that were added last. */
 let spots = null;
@@ -32,9 +32,15 @@ const changeMany = () => {
   for (const picture of [kept.whole, kept.near]) if (picture) picture.old = true;
 };
 
+/** The dots of the last picture around the screen, to be used again. */
+let spare = null;
 /** Starts a picture from a place of the map on, so many dots large, with so many dots to a cell. */
 const startPicture = (name, x, y, wide, tall, across, down, r) => {
-  kept.making = { name, x, y, across, down, r, image: new ImageData(Math.max(1, wide), Math.max(1, tall)), next: 0, stamps: new Map(), old: false,
+  let image = spare;
+  spare = null;
+  if (image !== null && image.width === wide && image.height === tall) image.data.fill(0);
+  else image = new ImageData(Math.max(1, wide), Math.max(1, tall));
+  kept.making = { name, x, y, across, down, r, image, next: 0, stamps: new Map(), old: false,
     scale: view.scale, ratio: view.ratio, dots: canvas.width / view.width };
 };
 const startWhole = () => {
@@ -124,23 +130,33 @@ const placeOf = ({ x, y, across, down, canvas: { width, height } }) => {
   return onScreen(view.x + way(view.x, x + w, columns) - w, view.y + way(view.y, y + h, rows) - h);
 };
 
+/** Whether the scale changes from frame to frame; until it rests, a picture that is not too small or large is stretched. */
+let lastScale = 0;
+const isZooming = () => {
+  const moved = lastScale !== view.scale, { near } = kept;
+  lastScale = view.scale;
+  return moved && near !== null && !near.old && Math.abs(Math.log2(view.scale / near.scale)) < 1;
+};
+
 /** Makes what is missing until a time; whether nothing is. */
 const makeMany = (until) => {
   for (;;) {
     if (kept.making === null) {
       if (kept.whole === null || kept.whole.old) startWhole();
-      else if (!suffices(kept.near)) startNear();
-      else return true;
+      else if (suffices(kept.near)) return true;
+      else if (until < Infinity && isZooming()) return false;
+      else startNear();
     }
     const { making } = kept;
     if (!goOn(making, until)) return false;
     const drawn = kept[making.name]?.canvas ?? document.createElement("canvas");
-    drawn.width = making.image.width;
-    drawn.height = making.image.height;
+    const { width, height } = making.image;
+    if (drawn.width !== width || drawn.height !== height) Object.assign(drawn, { width, height });
     drawn.getContext("2d").putImageData(making.image, 0, 0);
     kept[making.name] = { ...making, canvas: drawn, image: null, stamps: null };
     kept.making = null;
-    if (performance.now() >= until) return kept.whole !== null && !kept.whole.old && suffices(kept.near);
+    if (making.name === "near") spare = making.image;
+    if (until < Infinity) return !kept.whole.old && suffices(kept.near); // the next one is begun in the next frame
   }
 };
 
