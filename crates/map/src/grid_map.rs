@@ -11,8 +11,11 @@ const WINDOWS: usize = 8;
 
 /// Layers that a grid may have to be shown, a page for each.
 pub const MAX_LAYERS: usize = 9;
-/// Documents that the pages of a map list at most, all together: a page holds about half a kilobyte of each.
-pub const MAX_DOCUMENTS: usize = 20_000;
+/// Documents that the pages of a map list at most, all together; of more they have a sample, evenly spaced, and say so.
+///
+/// A page holds about half a kilobyte of each without its text, and half of its text ([`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) is for
+/// that). For less, give a map fewer documents, as [`evenly_spaced`] does, and set [`Page::sampled_from`].
+pub const MAX_DOCUMENTS: usize = 100_000;
 
 /// With fewer documents a page says that their places tell little.
 pub const FEW_DOCUMENTS: usize = 20;

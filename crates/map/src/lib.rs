@@ -54,7 +54,7 @@
 //! | an address brings back view, query, place, region, selection, filters and colours | ? | ~ | – | ✓ | ✓ | "address", "the selection comes back", "colours come back" |
 //! | `?embed` | ? | ? | ? | ? | ? | "embedded" |
 //! | documents that are added later, and the regions that grow by them | ? | ? | ? | ? | ? | page "added"; "what was added against what was there", "shares of" |
-//! | more documents than lie on one page, as points | – | ✓ | ✓ | ✓ | ✓ | – (a sample of 20,000, which the page says) |
+//! | 100,000 documents on one page, drawn in slices of a frame | – | ✓ | ✓ | ✓ | ✓ | "as pictures", "nothing is left to make", "documents while the view moves"; of more a sample, which the page says |
 //!
 //! Feature `pictures`: charts, maps of points and pages as pictures for papers, SVG and PNG.
 //!

@@ -2,6 +2,7 @@
 
 mod chromium;
 mod firefox;
+mod frames;
 
 use std::env;
 use std::fs;

@@ -12,13 +12,12 @@ const samePlace = (a, b) => a === b || (a !== null && b !== null && a.row === b.
 
 const documentNear = (left, top) => {
   let best = null, least = Math.max(7, markSize() + 3) ** 2;
-  const [x, y] = onTorus(left, top);
-  for (const item of documents) {
-    if (!item.placed || !isShown(item)) continue;
-    const across = way(x, item.x, columns) * view.scale;
-    const down = way(y, item.y, rows) * view.scale * view.ratio;
-    const distance = across * across + down * down;
-    if (distance < least) [best, least] = [item, distance];
+  const [x, y] = onTorus(left, top), { x: across, y: down, ids } = spotsOf(), high = view.scale * view.ratio;
+  for (let n = 0; n < ids.length; n++) {
+    const a = way(x, across[n], columns) * view.scale;
+    if (a * a >= least) continue;
+    const b = way(y, down[n], rows) * high, distance = a * a + b * b;
+    if (distance < least && isShown(documents[ids[n]])) [best, least] = [documents[ids[n]], distance];
   }
   return best;
 };
@@ -177,6 +176,6 @@ showOptions();
 showFilters();
 clearAll();
 embed(new URLSearchParams(location.search).has("embed"));
-if (location.hash.length > 1 && location.hash !== "#selftest") goTo(location.hash.slice(1));
+if (location.hash.length > 1 && !["#selftest", "#frames"].includes(location.hash)) goTo(location.hash.slice(1));
 addEventListener("hashchange", () => goTo(location.hash.slice(1)));
 const reading = readAll();

@@ -144,9 +144,25 @@ const paintCells = () => {
 };
 
 /** Radius of a document's mark in pixels. */
-const markSize = () => pointed
-  ? Math.min(8, Math.min(6, Math.max(1.6, 95 / Math.sqrt(documents.length))) * (view.scale / view.fit) ** 0.4)
-  : Math.min(6, Math.max(1.1, view.scale * Math.min(1, view.ratio) * 0.045));
+const markSize = (scale = view.scale) => pointed
+  ? Math.min(8, Math.min(6, Math.max(1.6, 95 / Math.sqrt(documents.length))) * (scale / view.fit) ** 0.4)
+  : Math.min(6, Math.max(1.1, scale * Math.min(1, view.ratio) * 0.045));
+const roundedSize = (r) => Math.round(4 * r) / 4;
+
+/** Draws a document's mark around a place. */
+const drawMark = (brush, label, r, added, x, y) => {
+  brush.beginPath();
+  mark(brush, shapeOf(label), x, y, r);
+  brush.globalAlpha = r < 2 ? 0.6 : 0.8;
+  brush.fillStyle = colourOf(label);
+  brush.fill();
+  if (added || r > 2.5) {
+    brush.globalAlpha = 1;
+    brush.strokeStyle = added ? ink.text : ink.paper;
+    brush.lineWidth = added ? 1.5 : 0.8;
+    brush.stroke();
+  }
+};
 
 /** A mark drawn once, to be stamped: ten thousand stamps are much faster than a path of ten thousand marks. */
 const stamps = new Map();
@@ -158,17 +174,7 @@ const stampOf = (label, r, added) => {
     image.width = image.height = Math.ceil(2 * half * dots);
     const brush = image.getContext("2d");
     brush.scale(dots, dots);
-    brush.beginPath();
-    mark(brush, shapeOf(label), half, half, r);
-    brush.globalAlpha = r < 2 ? 0.6 : 0.8;
-    brush.fillStyle = colourOf(label);
-    brush.fill();
-    if (added || r > 2.5) {
-      brush.globalAlpha = 1;
-      brush.strokeStyle = added ? ink.text : ink.paper;
-      brush.lineWidth = added ? 1.5 : 0.8;
-      brush.stroke();
-    }
+    drawMark(brush, label, r, added, half, half);
     stamps.set(key, { image, half, side: image.width / dots });
   }
   return stamps.get(key);
@@ -177,7 +183,8 @@ const stampOf = (label, r, added) => {
 /** Documents that were added to the map are larger, have an edge, and lie above the others. */
 const addedSize = 1.4;
 const paintDocuments = () => {
-  const r = Math.round(4 * markSize()) / 4;
+  if (isMany() && !context.stamp) return paintMany();
+  const r = roundedSize(markSize());
   for (const added of data.added === undefined ? [false] : [false, true]) {
     const size = added ? Math.max(3, addedSize * r) : r;
     const marks = new Array(labels.length + 1); // one of each label is looked up, not one of each document
@@ -279,7 +286,10 @@ const paintSelected = () => {
 const paint = () => {
   context.fillStyle = ink.paper;
   context.fillRect(0, 0, view.width, view.height);
-  if (tint === null) makeTint();
+  if (tint === null) { // whatever the colours of cells follow from, marks do too
+    makeTint();
+    changeMany();
+  }
   paintTint();
   paintCells();
   if (pointed) paintWords(); // points come out, words are what they lie on

@@ -169,6 +169,10 @@ const clearAll = () => {
 const search = (text) => {
   const query = folded(text.trim());
   if (query === "") return clearAll();
+  if (waiting) { // it is searched for once all is read
+    Object.assign(state, { place: null, region: null, lasso: null, found: new Set(), marked: [], marks: [] });
+    return showList("Reading the texts of all documents…", [], []);
+  }
   const { found: ids, marks } = lookUp(text);
   // Words of the map: those that were named, or what a single word may become.
   const named = new Set(marks.map(({ part }) => part));
@@ -182,8 +186,9 @@ const search = (text) => {
   Object.assign(state, { place: null, region: null, lasso: null, marks, found: new Set(exact.size > 0 ? exact : found.slice(0, 12)) });
   delete part("result").dataset.place;
   const shown = documents.filter((item) => ids.has(item.id) && isShown(item));
-  const titled = (item) => wordsOf(item.title).some((word) => isMarked(word, marks));
-  const entries = [...shown.filter(titled), ...shown.filter((item) => !titled(item))].map((item) => ({ item }));
+  const titled = inTitle(marks), inTitles = [], inTexts = [];
+  for (const item of shown) (titled(item) ? inTitles : inTexts).push({ item });
+  const entries = [...inTitles, ...inTexts];
   state.marked = entries.slice(0, 200).map(({ item }) => item);
   const instead = ids.size === 0 ? meant(query) : [];
   showList(`${count(found.length, "word", "words")}, ${count(entries.length, "document", "documents")} with ${text.includes('"') ? text.trim() : `“${text.trim()}”`}` +

@@ -79,6 +79,16 @@ const lookUp = (text) => {
   return { found, marks };
 };
 
+/** Whether a document's title has a word that was looked for: its words come first, up to -1. */
+const inTitle = (marks) => {
+  const { sequences } = indexed(), looked = new Set(marks.flatMap(({ part, open }) => numbersOf(part, open)));
+  return ({ id }) => {
+    const sequence = sequences[id];
+    for (let n = 0; sequence[n] >= 0; n++) if (looked.has(sequence[n])) return true;
+    return false;
+  };
+};
+
 /** Whether a word of a text is one of those that were looked for. */
 const isMarked = (word, marks) => marks.some(({ part, open }) =>
   unspaced.test(part) ? word.includes(part) : open ? word.startsWith(part) : word === part);

@@ -535,6 +535,55 @@ const selftest = () => {
   check("labels have colours of their own", new Set(tints).size === tints.length);
   check("shown labels", state.list.length === documents.length);
 
+  // Kept as pictures, documents look as they do one by one; when the view moves they are there at once, and nothing else is left to make.
+  const usual = manyFrom, slice = sliceMilliseconds, all = documents.splice(0), taken = (many, paintIt) => {
+    manyFrom = many ? -1 : Infinity;
+    paintIt();
+    copy.drawImage(canvas, 0, 0);
+    return copy.getImageData(0, 0, canvas.width, canvas.height).data;
+  };
+  const bare = () => { documents.length = 0; return taken(false, paint); };
+  // Of squares of 6 dots, since in pictures marks stand to half a dot.
+  const away = (a, b) => {
+    const across = Math.ceil(canvas.width / 6), sums = new Float64Array(3 * across * Math.ceil(canvas.height / 6));
+    for (let n = 0; n < a.length; n += 4) {
+      const square = Math.floor(Math.floor(n / 4 / canvas.width) / 6) * across + Math.floor(n / 4 % canvas.width / 6);
+      for (let c = 0; c < 3; c++) sums[3 * square + c] += a[n + c] - b[n + c];
+    }
+    return sums.reduce((sum, value) => sum + Math.abs(value), 0);
+  };
+  for (const [x, y, closer] of [[columns / 2, rows / 2, 1], [0, 0, 2.3]]) {
+    look(x, y, view.fit * closer);
+    cancelAnimationFrame(frame);
+    frame = 0;
+    const without = bare();
+    documents.push(...all);
+    const single = taken(false, paint);
+    changeMany();
+    const pictures = taken(true, paintWhole);
+    const [differs, drawn] = [away(single, pictures), away(single, without)];
+    check(`as pictures at ${closer}: ${differs} of ${drawn}`, differs <= 0.3 * drawn);
+    check(`nothing is left to make at ${closer}`, makeMany(0) && suffices(kept.near) && kept.making === null);
+    look(x + 0.4, y + 0.3, view.fit * closer * 1.4);
+    sliceMilliseconds = 0;
+    const moved = taken(true, paint);
+    sliceMilliseconds = slice;
+    const bareMoved = bare();
+    documents.push(...all);
+    const there = away(taken(false, paint), bareMoved);
+    check(`documents while the view moves at ${closer}`, there === 0 || away(moved, bareMoved) > 0.1 * there);
+  }
+  manyFrom = usual;
+  changeMany();
+  check("a search waits for the texts", (() => {
+    waiting = true;
+    search("a");
+    const waited = part("heading").textContent.startsWith("Reading") && state.list.length === 0;
+    waiting = false;
+    clearAll();
+    return waited && state.list.length === documents.length;
+  })());
+
   home();
   paint();
   return { checks, failed };

@@ -64,7 +64,7 @@ const goTo = (address) => {
 /** Writes the address once nothing has moved for a moment. */
 let remembering = 0;
 const remember = () => {
-  if (location.hash === "#selftest") return;
+  if (["#selftest", "#frames"].includes(location.hash)) return;
   clearTimeout(remembering);
   remembering = setTimeout(() => {
     const address = addressOf();
@@ -109,7 +109,7 @@ onClick("csv", () => download(new Blob([csvOf(state.list)], { type: "text/csv" }
 onClick("json", () => download(new Blob([jsonOf(state.list)], { type: "application/json" }), "documents.json"));
 onClick("svg", () => download(new Blob([svgOf()], { type: "image/svg+xml" }), "map.svg"));
 onClick("png", () => {
-  paint();
+  paintWhole();
   canvas.toBlob((blob) => download(blob, "map.png"));
 });
 

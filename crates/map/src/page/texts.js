@@ -60,8 +60,20 @@ const indexed = () => {
   }
   return index;
 };
+/** Whether searches of many documents wait for the index, which would take longer than a frame to make at once. */
+let waiting = false;
 const readAll = async () => {
-  if (data.texts === undefined) return;
+  if (data.texts === undefined && !isMany()) return;
+  waiting = isMany();
+  try {
+    await makeIndex();
+  } finally {
+    waiting = false;
+    showSearched();
+    if (part("search").value.trim() !== "") search(part("search").value);
+  }
+};
+const makeIndex = async () => {
   await readTexts();
   const whole = new Index();
   let since = performance.now();
@@ -73,6 +85,4 @@ const readAll = async () => {
     }
   }
   index = whole;
-  showSearched();
-  if (part("search").value.trim() !== "") search(part("search").value);
 };
