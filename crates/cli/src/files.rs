@@ -9,7 +9,7 @@ use countgrid_corpus::{Corpus, NearDuplicate};
 use countgrid_io::{LeftOut, ModelFile, StagedFiles, check_outputs, check_writable, id_in_folder};
 use countgrid_map::MAX_LAYERS;
 
-use crate::{csv_table::CsvTable, failure::Failure, training::Checkpoints};
+use crate::{csv_table::CsvTable, failure::Failure, run_file, training::Checkpoints};
 
 /// What is written: a page and two pictures, or those of each layer, a table of places and a model; of topographic maps a table of points.
 pub(crate) struct Files {
@@ -25,6 +25,7 @@ pub(crate) struct Files {
     skipped: PathBuf, // the list of what was not read or not taken
     /// All options, unless they are from that file, or not to be written.
     pub(crate) run_file: Option<PathBuf>,
+    options: PathBuf, // the same, whether or not it is to be written
 }
 
 impl Files {
@@ -38,7 +39,7 @@ impl Files {
     ) -> Result<Self, Failure> {
         // Rather than `./map.html`.
         let file = |name: &str| if folder == Path::new(".") { name.into() } else { folder.join(name) };
-        let [page, model, points, places, svg, png, skipped] = [
+        let [page, model, points, places, svg, png, skipped, options] = [
             "map.html",
             "model.safetensors",
             "points.csv",
@@ -46,12 +47,14 @@ impl Files {
             "map.svg",
             "map.png",
             "skipped.csv",
+            run_file::NAME,
         ]
         .map(file);
         let layer = |layer| ["html", "svg", "png"].map(|end| file(&format!("map-{layer}.{end}")));
         let layers = (1..=MAX_LAYERS).map(layer).collect();
         let folder = folder.to_owned();
-        let files = Self { folder, page, layers, used, model, points, places, svg, png, skipped, run_file };
+        let files =
+            Self { folder, page, layers, used, model, points, places, svg, png, skipped, run_file, options };
         let checkpoint = Checkpoints::path_beside(&files.model);
         check_outputs(inputs, files.written(topographic).into_iter().chain([checkpoint.as_path()]))?;
         if files.folder.exists() {
@@ -76,7 +79,7 @@ impl Files {
             .iter()
             .flatten()
             .chain([&self.places, &self.skipped])
-            .chain(&self.run_file)
+            .chain([&self.options])
             .map(PathBuf::as_path);
         self.topographic_paths().into_iter().chain(others).collect()
     }

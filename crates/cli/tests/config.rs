@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use crate::common::{contents, csv, run, stdout};
+use crate::common::{self, contents, csv, run, stdout};
 
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -237,6 +237,20 @@ fn the_file_stays() {
         "{message}"
     );
     assert_eq!(fs::read_to_string(path.join("run.toml")).unwrap(), "[package]\n");
+}
+
+/// A map in the folder of its texts, which are not more for the file of options.
+#[test]
+fn a_folder_gets_its_own_map_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    common::write_folder(&path.join("texts"));
+    stdout(path, &["map", "texts", "-o", "texts", "--iterations", "3", "--quiet"]);
+    let before = contents(path);
+    let printed = stdout(path, &["map", "--config", "texts/run.toml"]);
+    assert!(printed.contains("90 files") && !printed.contains("passed over"), "{printed}");
+    assert!(contents(path) == before);
+    assert!(!path.join("texts/skipped.csv").exists());
 }
 
 /// What is wrong in a file is said with its name, its line, and what would be right.

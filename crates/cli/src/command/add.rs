@@ -36,6 +36,7 @@ pub(super) fn run(args: &MapArgs, report: &Report, interrupt: &Interrupt) -> Res
     let page = model.with_file_name("map.html");
     let mut inputs = named_inputs(new, &args.read, None);
     inputs.extend([model.to_owned(), page.clone()]);
+    inputs.extend(args.config.config.clone());
     let files = Files::in_folder(&args.output, false, 1, &inputs, None)?;
     let run = Run { args, new, page: &page, files: &files, report, interrupt };
     match &load(model)? {

@@ -21,7 +21,7 @@ use crate::{
     failure::Failure,
     interrupt::Interrupt,
     report::Report,
-    run_file::{Invocation, WorkedOut},
+    run_file::{self, Invocation, WorkedOut},
     threads,
 };
 
@@ -59,13 +59,15 @@ pub(crate) fn start(args: &StartArgs, invocation: &Invocation, interrupt: &Inter
 
 fn start_in<T: Stored>(
     args: &StartArgs,
-    (options, invocation, run_file): (&DistributedOptions, &Invocation, Option<&Path>),
+    (options, invocation, options_to_write): (&DistributedOptions, &Invocation, Option<&Path>),
     state: &Path,
     documents: &[PathBuf],
     report: &Report,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let outputs: Vec<&Path> = documents.iter().map(PathBuf::as_path).chain([state]).collect();
+    let beside = args.output.join(run_file::NAME);
+    let outputs: Vec<&Path> =
+        documents.iter().chain([&beside]).map(PathBuf::as_path).chain([state]).collect();
     let mut input = Input::new(&args.paths, &args.read, &outputs);
     input.options.words = word_options(&args.words)?;
     input.options.scaling = scaling(&args.numbers)?;
@@ -90,7 +92,7 @@ fn start_in<T: Stored>(
         written.push(path);
         Ok::<_, Failure>(())
     })?;
-    if let Some(path) = run_file {
+    if let Some(path) = options_to_write {
         files.write(path, |out| out.write_all(&invocation.to_toml(&WorkedOut::default())))?;
     }
     files.write_model(state, &first)?;
@@ -101,7 +103,7 @@ fn start_in<T: Stored>(
         json!({ "leaves": leaves, "parts": written.len() }),
     );
     written.push(state);
-    written.extend(run_file);
+    written.extend(options_to_write);
     report.files_written(&written, json!({ "documents": corpus.bags.len(), "leaves": leaves }));
     Ok(())
 }

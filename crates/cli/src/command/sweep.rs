@@ -24,7 +24,7 @@ use crate::{
     failure::{BUG, Failure},
     interrupt::Interrupt,
     report::{Report, plain},
-    run_file::{Invocation, WorkedOut},
+    run_file::{self, Invocation, WorkedOut},
     threads,
 };
 
@@ -69,8 +69,8 @@ fn sweep<T: Scalar>(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let file = folder.join("results.json");
-    let written = FILES.map(|name| folder.join(name));
-    let data = labelled::<T>(args, &written.each_ref().map(PathBuf::as_path), report)?;
+    let written: Vec<PathBuf> = FILES.iter().chain([&run_file::NAME]).map(|name| folder.join(name)).collect();
+    let data = labelled::<T>(args, &written.iter().map(PathBuf::as_path).collect::<Vec<_>>(), report)?;
     let protocol = protocol(words)?;
     let before = known(&file, &protocol)?;
     let mut results: Vec<Row> = Vec::new();
