@@ -286,6 +286,22 @@ fn pages_pass_their_selftest() {
     }
 }
 
+/// Of so many documents that the index is made while the page is looked at.
+#[test]
+#[ignore = "slow: `cargo test --workspace -- --include-ignored`"]
+fn an_address_searches_many_documents() {
+    let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
+    let Some(browser) = program("an_address_searches_many_documents", "CHROMIUM", &names) else { return };
+    let folder = written(&[("many", page([12, 16], [3, 4], 4_100, 3))]);
+    let profile = folder.path().join("profile");
+    let whole = chromium::opened(&browser, &file(&folder, "many"), "#q=clipper", &profile);
+    assert!(
+        whole.contains(" with “clipper”</h2>"),
+        "{}",
+        whole.split("id=\"heading\"").nth(1).unwrap_or(&whole)
+    );
+}
+
 #[test]
 #[ignore = "slow: `cargo test --workspace -- --include-ignored`"]
 fn pages_pass_their_selftest_in_firefox() {

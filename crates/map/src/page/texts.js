@@ -61,10 +61,9 @@ const indexed = () => {
   return index;
 };
 /** Whether searches of many documents wait for the index, which would take longer than a frame to make at once. */
-let waiting = false;
+let waiting = isMany();
 const readAll = async () => {
   if (data.texts === undefined && !isMany()) return;
-  waiting = isMany();
   try {
     await makeIndex();
   } finally {

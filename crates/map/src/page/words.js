@@ -33,11 +33,11 @@ const layout = (level) => {
   const bins = Array.from({ length: binsX * binsY }, () => []);
   const same = new Map(); // places of each text
   const apart = 300 * 2 ** (level / 4 * 0.3);
-  const touchedBy = (box) => {
-    const touched = new Set();
+  const touchedBy = (box) => { // one twice where a box goes around the torus, which does no harm
+    const touched = [];
     for (let b = Math.floor((box.y - box.h) / tall * binsY); b <= Math.floor((box.y + box.h) / tall * binsY); b++) {
       for (let a = Math.floor((box.x - box.w) / wide * binsX); a <= Math.floor((box.x + box.w) / wide * binsX); a++) {
-        touched.add(cellAt(b, binsY) * binsX + cellAt(a, binsX));
+        touched.push(cellAt(b, binsY) * binsX + cellAt(a, binsX));
       }
     }
     return touched;
@@ -52,10 +52,10 @@ const layout = (level) => {
       box.x = Math.min(wide - box.w, Math.max(box.w, box.x));
       box.y = Math.min(tall - box.h, Math.max(box.h, box.y));
     }
-    const twins = same.get(word.text) ?? [];
+    const twins = same.get(word.text);
     const near = (other, reachX, reachY) =>
       Math.abs(way(other.x, box.x, wide)) < reachX && Math.abs(way(other.y, box.y, tall)) < reachY;
-    if (twins.some((twin) => near(twin, apart, apart))) continue;
+    if (twins?.some((twin) => near(twin, apart, apart))) continue;
     const touched = touchedBy(box);
     let free = true;
     for (const bin of touched) {
@@ -63,7 +63,8 @@ const layout = (level) => {
     }
     if (!free) continue;
     for (const bin of touched) bins[bin].push(box);
-    same.set(word.text, [...twins, box]);
+    if (twins) twins.push(box);
+    else same.set(word.text, [box]);
     shown.push({ word, size, x: box.x / scale, y: box.y / (scale * view.ratio) });
   }
   layouts.set(level, shown);
