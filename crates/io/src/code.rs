@@ -4,6 +4,7 @@
 //! their signs; names are cut at underscores and where upper and lower case meet, since `readTable` and `read_table` are two words; words of the
 //! language itself, texts in quotes and numbers are left out. So is a comment about rights, which is that of all files.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 /// How comments, texts and names are written.
@@ -116,7 +117,9 @@ fn syntax(path: &Path) -> Option<&'static Syntax> {
 
 /// The comments and names of a file of code, or none where it is no such file.
 pub(crate) fn code(path: &Path, text: &str) -> Option<String> {
-    let mut reading = Reading { syntax: syntax(path)?, rest: text, out: String::new(), in_names: false };
+    let syntax = syntax(path)?;
+    let words = syntax.words.split_ascii_whitespace().map(str::to_ascii_lowercase).collect();
+    let mut reading = Reading { syntax, words, rest: text, out: String::new(), in_names: false };
     while !reading.rest.is_empty() {
         reading.next();
     }
@@ -125,6 +128,8 @@ pub(crate) fn code(path: &Path, text: &str) -> Option<String> {
 
 struct Reading<'a> {
     syntax: &'static Syntax,
+    /// Words of the language, in small letters.
+    words: HashSet<String>,
     rest: &'a str,
     out: String,
     /// Whether names were written last, and no line ended after them.
@@ -262,7 +267,7 @@ impl<'a> Reading<'a> {
     }
 
     fn name(&mut self, name: &str) {
-        if self.syntax.words.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case(name)) {
+        if self.words.contains(&name.to_ascii_lowercase()) {
             return;
         }
         for part in parts(name) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use encoding_rs::UTF_8;
 
-use crate::columns::{Columns, Named, Roles, TEXT, look_like_names};
+use crate::columns::{Columns, Roles, TEXT, look_like_names};
 use crate::document::Document;
 use crate::docword::{self, Counts};
 use crate::error::{Problem, ReadError, plural};
@@ -442,10 +442,24 @@ fn visit_file<E: From<ReadError>>(
         Format::JsonLines => {
             summary.columns = jsonl::each(source.reader(), &file, options, &mut visit)?;
         }
+        #[cfg(not(feature = "office"))]
         Format::Workbook => {
-            let (columns, left_out) = visit_workbook(source, &file, options, budget, &mut visit)?;
+            let kind = "a workbook (XLSX, ODS), for which the feature `office` is needed";
+            return refuse(Problem::Unsupported { kind });
+        }
+        #[cfg(feature = "office")]
+        Format::Workbook => {
+            let shared = shared(source, path).map_err(|problem| ReadError::new(path, None, problem))?;
+            let limit = options.limits.record_bytes;
+            let (columns, left_out) = workbook::read(shared, path, limit, budget, |rows| {
+                table::each_of(rows, &file, TEXT, options, &mut visit)
+            })?;
             (summary.columns, summary.skipped.tables) = (columns, left_out.len());
             summary.left_out = left_out;
+        }
+        Format::Npz if cfg!(not(feature = "npz")) => {
+            let kind = "counts in arrays of NumPy (NPZ), for which the feature `npz` is needed";
+            return refuse(Problem::Unsupported { kind });
         }
         Format::Docword | Format::MatrixMarket | Format::SvmLight | Format::Npz => {
             let counts = visit_counts(path, format, source, options, budget, &mut visit)?;
@@ -492,7 +506,6 @@ pub(crate) fn packed(path: &Path, head: &[u8]) -> Option<Format> {
     if name == Name::Npz || is_zip && first.is_some_and(|name| name.ends_with(b".npy")) {
         return Some(Format::Npz);
     }
-    // Which kind of document a ZIP file is may be said in it at any place; its name need not be looked at.
     (name == Name::Workbook || is_zip && begins_workbook(head)).then_some(Format::Workbook)
 }
 
@@ -538,6 +551,7 @@ fn visit_counts<E: From<ReadError>>(
             ReadError::new(path, None, Problem::NoVocabulary { expected })
         })?,
     };
+    #[cfg(feature = "npz")]
     if format == Format::Npz {
         return Ok((2, visit_npz(path, source, file, options, budget, each)?));
     }
@@ -556,32 +570,6 @@ fn visit_counts<E: From<ReadError>>(
     Ok((2, bags))
 }
 
-#[cfg(feature = "office")]
-fn visit_workbook<E: From<ReadError>>(
-    source: Source,
-    file: &Arc<Path>,
-    options: &ReadOptions,
-    budget: &Budget,
-    each: Visitor<'_, E>,
-) -> Result<(Named, Vec<LeftOut>), E> {
-    let shared = shared(source, file).map_err(|problem| ReadError::new(file, None, problem))?;
-    workbook::read(shared, file, options.limits.record_bytes, budget, |rows| {
-        table::each_of(rows, file, TEXT, options, each)
-    })
-}
-
-#[cfg(not(feature = "office"))]
-fn visit_workbook<E: From<ReadError>>(
-    _: Source,
-    file: &Arc<Path>,
-    _: &ReadOptions,
-    _: &Budget,
-    _: Visitor<'_, E>,
-) -> Result<(Named, Vec<LeftOut>), E> {
-    let kind = "a workbook (XLSX, ODS), for which the feature `office` is needed";
-    Err(ReadError::new(file, None, Problem::Unsupported { kind }).into())
-}
-
 #[cfg(feature = "npz")]
 fn visit_npz<E: From<ReadError>>(
     path: &Path,
@@ -595,19 +583,6 @@ fn visit_npz<E: From<ReadError>>(
     let words = Source::open_text(vocabulary, budget)?.reader();
     let words = (docword::read_vocabulary(words, vocabulary, &options.limits)?, vocabulary);
     npz::each(shared, path, words, budget, docword::RUN, each)
-}
-
-#[cfg(not(feature = "npz"))]
-fn visit_npz<E: From<ReadError>>(
-    path: &Path,
-    _: Source,
-    _: &Path,
-    _: &ReadOptions,
-    _: &Budget,
-    _: Visitor<'_, E>,
-) -> Result<usize, E> {
-    let kind = "counts in arrays of NumPy (NPZ), for which the feature `npz` is needed";
-    Err(ReadError::new(path, None, Problem::Unsupported { kind }).into())
 }
 
 /// What a file is: by its name, or else by its first bytes.

@@ -72,14 +72,14 @@ pub(crate) fn each<E: From<ReadError>>(
     options: &ReadOptions,
     visit: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
 ) -> Result<Named, E> {
-    each_of(Records::new(reader, file, table, options.limits.record_bytes), file, known, options, visit)
+    each_of(&mut Records::new(reader, file, table, options.limits.record_bytes), file, known, options, visit)
 }
 
 /// Hands over one document after the other, or one bag after the other where no column holds text and some hold
 /// numbers; returns the columns they were read from. `known` are
 /// usual names of the text's column.
 pub(crate) fn each_of<E: From<ReadError>>(
-    mut records: impl Rows,
+    records: &mut (impl Rows + ?Sized),
     file: &Arc<Path>,
     known: &str,
     options: &ReadOptions,
@@ -182,27 +182,6 @@ pub(crate) trait Rows {
     fn of_another_length(&self, expected: usize) -> Problem;
     /// An error in the record.
     fn error(&self, problem: Problem) -> ReadError;
-}
-
-impl<T: Rows + ?Sized> Rows for &mut T {
-    fn next(&mut self) -> Result<bool, ReadError> {
-        (**self).next()
-    }
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-    fn field(&self, i: usize) -> &str {
-        (**self).field(i)
-    }
-    fn line(&self) -> u64 {
-        (**self).line()
-    }
-    fn of_another_length(&self, expected: usize) -> Problem {
-        (**self).of_another_length(expected)
-    }
-    fn error(&self, problem: Problem) -> ReadError {
-        (**self).error(problem)
-    }
 }
 
 /// The records of a text, each in the same buffers.

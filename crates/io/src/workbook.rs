@@ -69,8 +69,8 @@ pub(crate) trait Sheet {
 }
 
 /// The rows of a sheet as records of a table: those with something in them, the first of which names the columns.
-struct Records<'a, S> {
-    sheet: S,
+struct Records<'a> {
+    sheet: &'a mut dyn Sheet,
     cells: Cells,
     /// The row that is in `cells` and not yet taken.
     ahead: Option<u64>,
@@ -82,8 +82,8 @@ struct Records<'a, S> {
     budget: &'a Budget,
 }
 
-impl<'a, S: Sheet> Records<'a, S> {
-    fn new(sheet: S, file: &'a Path, limit: usize, budget: &'a Budget) -> Self {
+impl<'a> Records<'a> {
+    fn new(sheet: &'a mut dyn Sheet, file: &'a Path, limit: usize, budget: &'a Budget) -> Self {
         Self { sheet, cells: Cells::default(), ahead: None, named: None, row: 0, file, limit, budget }
     }
 
@@ -101,7 +101,7 @@ impl<'a, S: Sheet> Records<'a, S> {
     }
 }
 
-impl<S: Sheet> Rows for Records<'_, S> {
+impl Rows for Records<'_> {
     fn next(&mut self) -> Result<bool, ReadError> {
         if !self.fill()? {
             return Ok(false);
@@ -183,12 +183,6 @@ pub(crate) fn read<R: Read + Seek, T, E: From<ReadError>>(
     }
     let found = found.ok_or_else(|| refuse(Problem::Empty))?;
     Ok((found, left_out))
-}
-
-impl Sheet for &mut dyn Sheet {
-    fn next_row(&mut self, cells: &mut Cells) -> Result<Option<u64>, Problem> {
-        (**self).next_row(cells)
-    }
 }
 
 pub(crate) fn damaged(what: &dyn std::fmt::Display) -> Problem {
