@@ -18,38 +18,16 @@ distributed = pytest.importorskip("distributed", reason="Dask is not installed: 
 
 import dask  # noqa: E402
 import dask.array as da  # noqa: E402
-from countgrid import ComponentialGrid, CountingGrid, LatentDirichlet, MultinomialMixture  # noqa: E402
+from bags import COLUMNS, GRID, OTHERS, ROWS, rows  # noqa: E402
+
+from countgrid import CountingGrid, LatentDirichlet, MultinomialMixture  # noqa: E402
 from countgrid.distributed import dask as parts  # noqa: E402
-
-ROWS, COLUMNS = 40_000, 12  # three leaves
-GRID = dict(extents=(8, 8), window=(3, 3), max_iter=4, random_state=3)
-
-
-def rows(first, last, fraction=False):
-    """Rows of three tokens, each a function of its number, so that a block can be made anywhere."""
-    tokens = np.arange(first * 3, last * 3)
-    words = (tokens // 3 // 5 + tokens * tokens % 4) % COLUMNS
-    counts = 1.0 + (tokens % 7) / 10 if fraction else np.ones(len(tokens))
-    shape = (last - first, COLUMNS)
-    return sp.csr_matrix((counts, (tokens // 3 - first, words)), shape=shape)
 
 
 def delayed(*borders, fraction=False):
     """Blocks with borders that are not those of leaves."""
     ends = [0, *borders, ROWS]
     return [dask.delayed(rows)(low, high, fraction) for low, high in zip(ends, ends[1:])]
-
-
-@pytest.fixture(scope="module")
-def whole():
-    return rows(0, ROWS)
-
-
-@pytest.fixture(scope="module")
-def expected(whole):
-    one = CountingGrid(**GRID, n_jobs=1).fit(whole).to_bytes()
-    assert CountingGrid(**GRID, n_jobs=2).fit(whole).to_bytes() == one
-    return one
 
 
 def cluster(workers):
@@ -224,15 +202,7 @@ def test_a_dense_block_may_be_empty(client):
     assert parts.fit(MultinomialMixture(2, random_state=1), blocks, client=client).to_bytes() == one
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        MultinomialMixture(4, max_iter=3, random_state=1),
-        ComponentialGrid((4, 4), (2, 2), max_iter=2, componential_iter=2, random_state=1),
-        CountingGrid((4, 4), (2, 2), max_iter=2, n_init=2, precision="f64", random_state=1),
-    ],
-    ids=lambda estimator: type(estimator).__name__,
-)
+@pytest.mark.parametrize("estimator", OTHERS, ids=lambda estimator: type(estimator).__name__)
 def test_other_models_and_fractions(client, estimator):
     one = type(estimator)(**estimator.get_params()).fit(rows(0, ROWS, True)).to_bytes()
     assert parts.fit(estimator, delayed(5_000, 25_000, fraction=True), client=client).to_bytes() == one

@@ -16,33 +16,15 @@ pyspark = pytest.importorskip("pyspark", reason="Spark is not installed: pip ins
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     pytest.skip("Spark needs Java 17 or later, and there is none", allow_module_level=True)
 
+import bags  # noqa: E402
 import pyarrow as pa  # noqa: E402
+from bags import COLUMNS, GRID, OTHERS, ROWS, rows  # noqa: E402
+from pyspark import cloudpickle  # noqa: E402
 from pyspark.ml.linalg import Vectors, VectorUDT  # noqa: E402
 from pyspark.sql import SparkSession, types  # noqa: E402
 
-from countgrid import ComponentialGrid, CountingGrid, LatentDirichlet, MultinomialMixture  # noqa: E402
+from countgrid import CountingGrid, LatentDirichlet, MultinomialMixture  # noqa: E402
 from countgrid.distributed import spark as parts  # noqa: E402
-
-ROWS, COLUMNS = 40_000, 12  # three leaves
-GRID = dict(extents=(8, 8), window=(3, 3), max_iter=4, random_state=3)
-
-
-def rows(first, last, fraction=False):
-    """Rows of three tokens, each a function of its number, so that a block can be made anywhere."""
-    tokens = np.arange(first * 3, last * 3)
-    words = (tokens // 3 // 5 + tokens * tokens % 4) % COLUMNS
-    counts = 1.0 + (tokens % 7) / 10 if fraction else np.ones(len(tokens))
-    return sp.csr_matrix((counts, (tokens // 3 - first, words)), shape=(last - first, COLUMNS))
-
-
-@pytest.fixture(scope="module")
-def whole():
-    return rows(0, ROWS)
-
-
-@pytest.fixture(scope="module")
-def expected(whole):
-    return CountingGrid(**GRID, n_jobs=1).fit(whole).to_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -67,18 +49,17 @@ def session(tmp_path_factory):
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
-# Functions of this module would be looked for in a module that workers do not have: those within functions travel whole.
+# Functions of this module would be looked for in a module that workers do not have: those within functions travel whole, and those of
+# `bags`, which is told.
+cloudpickle.register_pickle_by_value(bags)
+
+
 def blocks(session, *borders, partitions=2, fraction=False):
     """Blocks with borders that are not those of leaves."""
     ends = [0, *borders, ROWS]
-    columns = COLUMNS
 
     def made(cut):
-        first, last = cut
-        tokens = np.arange(first * 3, last * 3)
-        words = (tokens // 3 // 5 + tokens * tokens % 4) % columns
-        counts = 1.0 + (tokens % 7) / 10 if fraction else np.ones(len(tokens))
-        return sp.csr_matrix((counts, (tokens // 3 - first, words)), shape=(last - first, columns))
+        return rows(*cut, fraction)
 
     return session.sparkContext.parallelize(list(zip(ends, ends[1:])), partitions).map(made)
 
@@ -126,8 +107,7 @@ class During(logging.Handler):
 
 @pytest.mark.parametrize("how", ["raises", "is killed"])
 def test_a_failed_task_is_repeated(session, expected, monkeypatch, tmp_path, how):
-    marker, inner, fail = str(tmp_path / "failed"), parts._core.leaf_sums, signal.SIGKILL
-    sums, number = parts._sums, []
+    marker, sums, fail = str(tmp_path / "failed"), parts._sums, signal.SIGKILL
 
     def once(state, jobs, number, records):
         if number == 1 and os.path.exists(f"{marker}-armed") and not os.path.exists(marker):
@@ -194,15 +174,7 @@ def test_blocks_are_placed(session, whole, expected):
     np.testing.assert_array_equal(np.vstack(places), grid.transform(whole))
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        MultinomialMixture(4, max_iter=3, random_state=1),
-        ComponentialGrid((4, 4), (2, 2), max_iter=2, componential_iter=2, random_state=1),
-        CountingGrid((4, 4), (2, 2), max_iter=2, n_init=2, precision="f64", random_state=1),
-    ],
-    ids=lambda estimator: type(estimator).__name__,
-)
+@pytest.mark.parametrize("estimator", OTHERS, ids=lambda estimator: type(estimator).__name__)
 def test_other_models_and_fractions(session, estimator):
     one = type(estimator)(**estimator.get_params()).fit(rows(0, ROWS, True)).to_bytes()
     assert parts.fit(estimator, blocks(session, 5_000, 25_000, fraction=True)).to_bytes() == one
