@@ -10,7 +10,7 @@ use crate::{Document, Field, FieldKind, Page, PageColumn, RegionLevel, Space, Wo
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// In order of use; together they are one script.
-const SCRIPTS: [&str; 20] = [
+const SCRIPTS: [&str; 21] = [
     include_str!("page/torus.js"),
     include_str!("page/space.js"),
     include_str!("page/atlas.js"),
@@ -19,6 +19,7 @@ const SCRIPTS: [&str; 20] = [
     include_str!("page/words.js"),
     include_str!("page/regions.js"),
     include_str!("page/paint.js"),
+    include_str!("page/lettering.js"),
     include_str!("page/many.js"),
     include_str!("page/texts.js"),
     include_str!("page/search.js"),

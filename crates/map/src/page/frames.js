@@ -26,6 +26,11 @@ const frames = () => {
     const times = Array.from({ length: 200 }, (_, n) => timed(() => { move(n); paint(); }));
     report[name] = { script: summary(times.map(([script]) => script)), drawn: summary(times.map(([, drawn]) => drawn)) };
   }
+  // Frames and the longest of them from the end of a zoom until words are text again.
+  look(columns / 2, rows / 2, view.fit * 1.7);
+  const settling = [];
+  do settling.push(timed(paint)[0]); while (!lettering.text);
+  report.settle = { frames: settling.length, most: Math.max(...settling) };
   report.index = timed(indexed)[0];
   waiting = false;
   for (const query of ["w1", "w1 w2", "w777", "\"w1 w2\""]) report[`search ${query}`] = timed(() => search(query))[0];

@@ -167,6 +167,7 @@ darkness.addEventListener("change", () => {
   showLegend();
   refresh();
 });
+addEventListener("beforeprint", paintWhole);
 new ResizeObserver(resize).observe(canvas);
 
 readColours();

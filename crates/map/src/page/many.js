@@ -185,5 +185,5 @@ const paintMany = () => {
 /** Draws with everything that is missing, however long it takes: for a picture that is saved. */
 const paintWhole = () => {
   if (isMany()) makeMany(Infinity);
-  paint();
+  paint(true);
 };

@@ -20,6 +20,7 @@ const darkness = matchMedia("(prefers-color-scheme: dark)");
 let ink = {};
 const readColours = () => {
   stamps.clear();
+  wordPictures.clear();
   const style = getComputedStyle(document.documentElement);
   const read = (name) => style.getPropertyValue(`--${name}`).trim();
   ink = { paper: read("paper"), text: read("ink"), muted: read("muted"), line: read("line"), accent: read("accent"),
@@ -219,54 +220,6 @@ const paintWindow = (place, fill) => {
   });
 };
 
-const paintWord = ({ word, size, x, y }, stretch, found) => {
-  const drawn = size * stretch, half = widthOf(word) * drawn / 2;
-  context.font = fontOf(word, drawn);
-  copies(x, y, half + 4, drawn, (left, top) => {
-    if (found) {
-      context.fillStyle = ink.accent;
-      context.beginPath();
-      context.roundRect(left - half - 5, top - drawn * 0.62, 2 * half + 10, drawn * 1.24, 5);
-      context.fill();
-      context.fillStyle = ink.accentText;
-    } else {
-      context.strokeStyle = ink.paper;
-      context.lineWidth = 2.5;
-      context.strokeText(word.text, left, top);
-      context.fillStyle = ink.text;
-    }
-    context.fillText(word.text, left, top);
-  });
-};
-
-const isFound = (word) => state.found.has(word.text);
-const paintWords = () => {
-  if (!state.words) return;
-  context.textAlign = "center";
-  context.textBaseline = "middle";
-  context.lineJoin = "round";
-  const level = levelOf(), stretch = view.scale / levelScale(level);
-  context.globalAlpha = state.found.size > 0 ? 0.35 : pointed ? 0.62 : levelsOfRegions.length > 0 ? 0.62 : 1;
-  for (const entry of [...layout(level)].reverse()) if (!isFound(entry.word)) paintWord(entry, stretch, false);
-  context.globalAlpha = 1;
-};
-
-const paintFound = () => {
-  if (state.found.size === 0) return;
-  context.textAlign = "center";
-  context.textBaseline = "middle";
-  const level = levelOf(), stretch = view.scale / levelScale(level), shown = layout(level);
-  // A word that is looked for shows at its best place, whatever else stands there.
-  const placed = new Set(shown.filter((entry) => isFound(entry.word)).map((entry) => entry.word));
-  const texts = new Set([...placed].map((word) => word.text));
-  for (const word of words) {
-    if (!isFound(word) || (texts.has(word.text) && !placed.has(word))) continue;
-    texts.add(word.text);
-    const { x, y } = shown.find((entry) => entry.word === word) ?? word;
-    paintWord({ word, size: Math.max(13, fontSize(word, level)), x, y }, stretch, true);
-  }
-};
-
 const paintSelected = () => {
   for (const item of state.marked) {
     if (!item.placed) continue;
@@ -283,7 +236,9 @@ const paintSelected = () => {
   }
 };
 
-const paint = () => {
+/** Draws what is on the screen; `whole` if nothing may be left for the frames to come. */
+const paint = (whole = false) => {
+  chooseWords(whole);
   context.fillStyle = ink.paper;
   context.fillRect(0, 0, view.width, view.height);
   if (tint === null) { // whatever the colours of cells follow from, marks do too

@@ -51,14 +51,12 @@ const nameFont = (size) => `750 ${size}px ${fontFamily}`;
 /** Names, faded in the middle between two levels of zoom so that one list goes into the other. */
 const paintNames = () => {
   if (state.found.size > 0 || !state.words) return;
-  const level = levelOf();
-  layout(level);
   const size = nameSize();
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.lineJoin = "round";
   context.font = nameFont(size);
-  for (const { region, lines, box, x, y } of layouts.get(level).names) {
+  for (const { region, lines, box, x, y } of layouts.get(lettering.level).names) {
     copies(x, y, box.w, box.h, (left, top) => {
       lines.forEach((line, n) => {
         const at = top + (n - (lines.length - 1) / 2) * size * 1.15;

@@ -49,9 +49,9 @@ const selftest = () => {
   const [wide, tall] = [even(view.width), even(view.height)];
   const copy = element("canvas", { width: canvas.width, height: canvas.height }).getContext("2d", { willReadFrequently: true });
   const seenFrom = (x, y) => {
-    layouts.clear();
+    forgetLayouts();
     Object.assign(view, { x, y, scale: wide / columns, fit: wide / columns, ratio: (tall / rows) / (wide / columns) });
-    paint();
+    paintWhole();
     copy.drawImage(canvas, 0, 0);
     return new Uint8Array(copy.getImageData(0, 0, canvas.width, canvas.height).data.buffer);
   };
@@ -181,7 +181,7 @@ const selftest = () => {
   // Points: drawn where they are, chosen by a click, shown elsewhere on demand.
   const point = pointed && documents.find((item) => item.placed && isShown(item) && data.places[item.id]);
   if (point) {
-    const seen = () => { paint(); copy.drawImage(canvas, 0, 0); return copy; };
+    const seen = () => { paintWhole(); copy.drawImage(canvas, 0, 0); return copy; };
     const choose = (id, value) => {
       part(id)[id === "wordy" ? "checked" : "value"] = value;
       part(id).dispatchEvent(new Event("change"));
@@ -536,6 +536,7 @@ const selftest = () => {
   check("shown labels", state.list.length === documents.length);
 
   // Kept as pictures, documents look as they do one by one; when the view moves they are there at once, and nothing else is left to make.
+  state.words = false; // which are pictures too at times
   const usual = manyFrom, slice = sliceMilliseconds, all = documents.splice(0), taken = (many, paintIt) => {
     manyFrom = many ? -1 : Infinity;
     paintIt();
@@ -575,6 +576,46 @@ const selftest = () => {
   }
   manyFrom = usual;
   changeMany();
+
+  // While the scale changes words are pictures, and a level that is passed by is not laid out; at rest they are the same text as if drawn at once.
+  Object.assign(state, { words: true, hover: null });
+  const screen = () => context.getImageData(0, 0, canvas.width, canvas.height).data;
+  const budget = wordMilliseconds;
+  home();
+  paintWhole();
+  wordMilliseconds = Infinity;
+  paint();
+  wordMilliseconds = 0;
+  forgetLayouts();
+  paint();
+  for (let n = 2; n < 9; n++) {
+    look(columns / 2, rows / 2, levelScale(n) * 1.01);
+    paint();
+  }
+  check("levels that are passed by", layouts.size === 1 && (words.length === 0 || !lettering.text || maxScale() <= view.fit));
+  const stretched = screen();
+  state.words = false;
+  paint();
+  const wordless = screen();
+  state.words = true;
+  const seenWords = layout(0).filter(({ word, x, y, size }) => {
+    let inside = false;
+    copies(x, y, -size, -size, () => { inside = true; });
+    return inside && word.text.trim() !== "";
+  });
+  check("words while the scale changes", seenWords.length === 0 || away(stretched, wordless) > 0);
+  wordMilliseconds = 1;
+  let rests = 0;
+  do paint(); while (!lettering.text && ++rests < 50 + 4 * words.length);
+  const rested = screen();
+  check("at rest", lettering.text && lettering.level === levelOf());
+  paintWhole();
+  const atOnce = screen();
+  check("the same text", rested.every((value, n) => value === atOnce[n]));
+  wordMilliseconds = budget;
+  const parts = startLayout(5);
+  while (!parts.goOn(0));
+  check("a layout in parts", JSON.stringify(parts.shown) === JSON.stringify(layout(5)));
   check("a search waits for the texts", (() => {
     waiting = true;
     search("a");

@@ -54,15 +54,16 @@ const flyTo = (x, y, scale = view.scale) => {
 /** Fits the map to the screen. Cells take the screen's shape, within reason, so that it shows once. */
 const resize = () => {
   const box = canvas.getBoundingClientRect(), dots = window.devicePixelRatio || 1;
+  const width = Math.max(1, box.width), height = Math.max(1, box.height);
+  const ratio = Math.min(2, Math.max(0.5, (height / rows) / (width / columns))), fit = Math.min(width / columns, height / (rows * ratio));
+  const [wide, tall] = [Math.round(width * dots), Math.round(height * dots)];
+  // A browser also reports the size that it opens with.
+  if (canvas.width === wide && canvas.height === tall && view.width === width && view.height === height && view.ratio === ratio && view.fit === fit) return;
   const closeness = view.scale / view.fit;
-  view.width = Math.max(1, box.width);
-  view.height = Math.max(1, box.height);
-  canvas.width = Math.round(view.width * dots);
-  canvas.height = Math.round(view.height * dots);
+  Object.assign(view, { width, height, ratio, fit });
+  Object.assign(canvas, { width: wide, height: tall });
   context.setTransform(dots, 0, 0, dots, 0, 0);
-  view.ratio = Math.min(2, Math.max(0.5, (view.height / rows) / (view.width / columns)));
-  view.fit = Math.min(view.width / columns, view.height / (rows * view.ratio));
-  layouts.clear();
+  forgetLayouts();
   look(view.x, view.y, view.fit * closeness);
 };
 

@@ -14,23 +14,28 @@ const fontSize = (word, level) => {
   return Math.min(46, size * 2 ** (level / 4 * 0.4));
 };
 
+/** Widths of texts in ems; many words have the same text. */
+const units = new Map();
+const leastUnit = 0.2;
 const widthOf = (word) => {
   if (word.unit === 0) {
-    context.font = fontOf(word, 100);
-    word.unit = Math.max(0.2, context.measureText(word.text).width / 100);
+    const font = fontOf(word, 100), key = `${font} ${word.text}`;
+    if (!units.has(key)) {
+      context.font = font;
+      units.set(key, Math.max(leastUnit, context.measureText(word.text).width / 100));
+    }
+    word.unit = units.get(key);
   }
   return word.unit;
 };
 
-const layouts = new Map();
-const layout = (level) => {
-  let shown = layouts.get(level);
-  if (shown) return shown;
-  shown = [];
+/** A layout that is begun. `goOn` tries words until a time, at least some, and says whether all have been tried. */
+const startLayout = (level) => {
+  const shown = [];
   const scale = levelScale(level), wide = columns * scale, tall = rows * scale * view.ratio;
   // Boxes that are taken, in bins of the torus; a bin lists every box that touches it.
   const binsX = Math.max(1, Math.floor(wide / 90)), binsY = Math.max(1, Math.floor(tall / 40));
-  const bins = Array.from({ length: binsX * binsY }, () => []);
+  const bins = new Array(binsX * binsY);
   const same = new Map(); // places of each text
   const apart = 300 * 2 ** (level / 4 * 0.3);
   const touchedBy = (box) => { // one twice where a box goes around the torus, which does no harm
@@ -42,31 +47,52 @@ const layout = (level) => {
     }
     return touched;
   };
-  shown.names = layoutNames(level, scale);
-  for (const { box } of shown.names) for (const bin of touchedBy(box)) bins[bin].push(box);
-  for (const word of words) {
-    const size = fontSize(word, level);
-    const box = { x: word.x * scale, y: word.y * scale * view.ratio, w: widthOf(word) * size / 2 + 5 + size * 0.2, h: size * 0.66 + 2 };
-    if (2 * box.w > wide || 2 * box.h > tall) continue;
+  const near = (box, other, reachX, reachY) =>
+    Math.abs(way(other.x, box.x, wide)) < reachX && Math.abs(way(other.y, box.y, tall)) < reachY;
+  const clashes = (box, touched) => touched.some((bin) =>
+    bins[bin]?.some((other) => near(box, other, box.w + other.w, box.h + other.h)));
+  const take = (box, touched) => { for (const bin of touched) (bins[bin] ??= []).push(box); };
+  const place = (word) => {
+    const size = fontSize(word, level), reach = (unit) => unit * size / 2 + 5 + size * 0.2;
+    const box = { x: word.x * scale, y: word.y * scale * view.ratio, w: reach(leastUnit), h: size * 0.66 + 2 };
+    // Where not even the narrowest word has room, this one need not be measured; on a plane its width may still move it.
+    if (word.unit === 0 && !plane && clashes(box, touchedBy(box))) return;
+    box.w = reach(widthOf(word));
+    if (2 * box.w > wide || 2 * box.h > tall) return;
     if (plane) { // no word is cut by an edge
       box.x = Math.min(wide - box.w, Math.max(box.w, box.x));
       box.y = Math.min(tall - box.h, Math.max(box.h, box.y));
     }
     const twins = same.get(word.text);
-    const near = (other, reachX, reachY) =>
-      Math.abs(way(other.x, box.x, wide)) < reachX && Math.abs(way(other.y, box.y, tall)) < reachY;
-    if (twins?.some((twin) => near(twin, apart, apart))) continue;
+    if (twins?.some((twin) => near(box, twin, apart, apart))) return;
     const touched = touchedBy(box);
-    let free = true;
-    for (const bin of touched) {
-      if (bins[bin].some((other) => near(other, box.w + other.w, box.h + other.h))) { free = false; break; }
-    }
-    if (!free) continue;
-    for (const bin of touched) bins[bin].push(box);
+    if (clashes(box, touched)) return;
+    take(box, touched);
     if (twins) twins.push(box);
     else same.set(word.text, [box]);
     shown.push({ word, size, x: box.x / scale, y: box.y / (scale * view.ratio) });
+  };
+  shown.names = layoutNames(level, scale);
+  for (const { box } of shown.names) take(box, touchedBy(box));
+  let next = 0;
+  const goOn = (until) => {
+    while (next < words.length) {
+      const end = Math.min(words.length, next + 32);
+      for (; next < end; next++) place(words[next]);
+      if (performance.now() >= until) break;
+    }
+    return next === words.length;
+  };
+  return { level, shown, goOn };
+};
+
+/** The whole layout of a level. */
+const layouts = new Map();
+const layout = (level) => {
+  if (!layouts.has(level)) {
+    const begun = startLayout(level);
+    begun.goOn(Infinity);
+    layouts.set(level, begun.shown);
   }
-  layouts.set(level, shown);
-  return shown;
+  return layouts.get(level);
 };
