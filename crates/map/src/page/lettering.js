@@ -1,6 +1,6 @@
 // Words on the screen. For text of a size that it has not drawn yet a browser takes many times as long as for the same text again. So
-// while the scale changes, pictures of words are stretched; once it rests they are made anew in the new size, a few milliseconds of each
-// frame, and when all are made the browser knows the sizes and text is drawn again. New layouts are made in the same milliseconds.
+// while the scale changes, pictures of words are stretched; once it rests each word is drawn in its new size away from the screen, a few
+// milliseconds of each frame, and when the browser knows all sizes text is drawn again. New layouts are made in the same milliseconds.
 
 let wordMilliseconds = 5;
 
@@ -15,25 +15,8 @@ const forgetLayouts = () => {
 
 const wordOpacity = () => (state.found.size > 0 ? 0.35 : pointed || levelsOfRegions.length > 0 ? 0.62 : 1);
 
-/** A picture of each word in some size: dots with their opacity, so that it lies over the map as text does. */
-const wordPictures = new Map();
-const makeWordPicture = (word, size, opacity) => {
-  const dots = canvas.width / view.width;
-  const halfWide = widthOf(word) * size / 2 + 0.3 * size + 2, halfTall = size + 2;
-  const picture = element("canvas", { width: Math.ceil(2 * halfWide * dots), height: Math.ceil(2 * halfTall * dots) });
-  const brush = picture.getContext("2d", { willReadFrequently: true });
-  brush.scale(dots, dots);
-  brush.globalAlpha = opacity;
-  letterInto(brush);
-  brush.font = fontOf(word, size);
-  writeWord(brush, word.text, halfWide, halfTall);
-  brush.getImageData(0, 0, 1, 1); // draws now, not when it is looked at
-  wordPictures.set(word, { picture, size, opacity, dots, wide: picture.width / dots, tall: picture.height / dots, halfWide, halfTall });
-};
-/** Longer words are always text, since a picture can only be so wide. */
-const widestPicture = 1500;
-const isWide = (word, size) => widthOf(word) * size > widestPicture;
-
+/** What words are drawn with away from the screen: one context, since each learns anew what fonts are. */
+let desk = null;
 const letterInto = (brush) => Object.assign(brush, { textAlign: "center", textBaseline: "middle", lineJoin: "round" });
 const writeWord = (brush, text, left, top) => {
   brush.strokeStyle = ink.paper;
@@ -42,6 +25,42 @@ const writeWord = (brush, text, left, top) => {
   brush.fillStyle = ink.text;
   brush.fillText(text, left, top);
 };
+/** Draws a word on the desk: its size in dots, and half its size in pixels. */
+const writeOnDesk = (word, size, opacity) => {
+  const dots = canvas.width / view.width, halfWide = widthOf(word) * size / 2 + 0.3 * size + 2, halfTall = size + 2;
+  const wide = Math.ceil(2 * halfWide * dots), tall = Math.ceil(2 * halfTall * dots);
+  desk ??= element("canvas", { width: 0, height: 0 }).getContext("2d", { willReadFrequently: true });
+  if (desk.canvas.width < wide || desk.canvas.height < tall) {
+    Object.assign(desk.canvas, { width: Math.max(desk.canvas.width, wide), height: Math.max(desk.canvas.height, tall) });
+  }
+  desk.setTransform(dots, 0, 0, dots, 0, 0);
+  desk.clearRect(0, 0, wide, tall);
+  desk.globalAlpha = opacity;
+  letterInto(desk);
+  desk.font = fontOf(word, size);
+  writeWord(desk, word.text, halfWide, halfTall);
+  return { wide, tall, halfWide, halfTall };
+};
+
+/** Words whose text the browser has drawn in the size of a scale. */
+const known = { scale: 0, words: new Set() };
+const learnWord = (word, size) => {
+  writeOnDesk(word, size, 1);
+  desk.getImageData(0, 0, 1, 1); // draws now, not when it is looked at
+  known.words.add(word);
+};
+
+/** A picture of each word in some size: dots with their opacity, so that it lies over the map as text does. */
+const wordPictures = new Map();
+const makeWordPicture = (word, size, opacity) => {
+  const { wide, tall, halfWide, halfTall } = writeOnDesk(word, size, opacity), dots = canvas.width / view.width;
+  const picture = element("canvas", { width: wide, height: tall });
+  picture.getContext("2d").putImageData(desk.getImageData(0, 0, wide, tall), 0, 0);
+  wordPictures.set(word, { picture, size, opacity, dots, wide: wide / dots, tall: tall / dots, halfWide, halfTall });
+};
+/** Longer words are always text, since a picture can only be so wide. */
+const widestPicture = 1500;
+const isWide = (word, size) => widthOf(word) * size > widestPicture;
 
 /** Forgets pictures of words that are not on the screen, if they are more dots than two screens have. */
 const forgetWordPictures = (used) => {
@@ -51,31 +70,32 @@ const forgetWordPictures = (used) => {
   for (const word of wordPictures.keys()) if (!used.has(word)) wordPictures.delete(word);
 };
 
-/** Makes pictures of the words on the screen until a time, at least one, and says whether all are there; if `sharp` in their own size, else in
- * one that is not too far from it. */
-const makeWordPictures = (until, sharp) => {
-  const stretch = view.scale / levelScale(lettering.level), opacity = wordOpacity(), used = new Set();
-  let whole = true, made = 0;
+/** Makes pictures of the words on the screen until a time, at least one, in a size that is not too far from theirs; and at rest draws their
+ * text in its own size. Whether nothing is missing. */
+const prepareWords = (until, rests) => {
+  const stretch = view.scale / levelScale(lettering.level), opacity = wordOpacity(), dots = canvas.width / view.width, seen = new Map();
   for (const { word, size, x, y } of layouts.get(lettering.level)) {
     const drawn = size * stretch;
-    if (isWide(word, drawn)) continue;
-    let seen = false;
-    copies(x, y, widthOf(word) * drawn / 2 + 4, drawn, () => { seen = true; });
-    if (!seen) continue;
-    used.add(word);
-    const picture = wordPictures.get(word);
-    if (picture?.opacity === opacity && picture.dots === canvas.width / view.width &&
-      (picture.size === drawn || (!sharp && drawn < 1.3 * picture.size && drawn > 0.4 * picture.size))) continue;
-    if (made > 0 && performance.now() >= until) {
-      whole = false;
-      break;
-    }
-    // Whole sizes are few; and a browser takes sizes that are almost the same for one, so that others would show in the text at rest.
-    makeWordPicture(word, sharp ? drawn : Math.ceil(drawn), opacity);
-    made += 1;
+    if (!isWide(word, drawn)) copies(x, y, widthOf(word) * drawn / 2 + 4, drawn, () => seen.set(word, drawn));
   }
-  if (whole && made > 0) forgetWordPictures(used);
-  return whole;
+  let made = 0;
+  const isLate = () => made++ > 0 && performance.now() >= until;
+  for (const [word, drawn] of seen) {
+    const picture = wordPictures.get(word);
+    if (picture?.opacity === opacity && picture.dots === dots && drawn < 1.3 * picture.size && drawn > 0.4 * picture.size) continue;
+    if (isLate()) return false;
+    makeWordPicture(word, Math.ceil(drawn), opacity); // whole sizes are few
+  }
+  if (made > 0) forgetWordPictures(seen);
+  if (!rests) return true;
+  if (known.scale !== view.scale) Object.assign(known, { scale: view.scale, words: new Set() });
+  // In the order in which they are painted, since a browser takes sizes that are almost the same for the first of them.
+  for (const [word, drawn] of [...seen].reverse()) {
+    if (known.words.has(word)) continue;
+    if (isLate()) return false;
+    learnWord(word, drawn);
+  }
+  return true;
 };
 
 /** Chooses what is drawn of words in this frame, and makes some of what is missing. What is not a zoom is drawn whole at once. */
@@ -87,7 +107,7 @@ const chooseWords = (whole) => {
     Object.assign(lettering, { level, text: true });
     if (context.stamp) return;
     lettering.textScale = view.scale;
-    if (!whole && state.words && !makeWordPictures(performance.now() + wordMilliseconds, false)) repaint();
+    if (!whole && state.words && !prepareWords(performance.now() + wordMilliseconds, false)) repaint();
     return;
   }
   const until = performance.now() + wordMilliseconds;
@@ -100,7 +120,7 @@ const chooseWords = (whole) => {
     }
   }
   if (layouts.has(level)) lettering.level = level;
-  const made = !state.words || makeWordPictures(until, rests);
+  const made = !state.words || prepareWords(until, rests && lettering.level === level);
   lettering.text = rests && made && lettering.level === level;
   if (lettering.text) lettering.textScale = view.scale;
   else repaint();
