@@ -123,6 +123,18 @@ fn fields_are_those_of_their_columns() {
     assert_eq!(page.check(), Err(PageError::Fields { document: 1, expected: 4, found: 3 }));
 }
 
+/// What the page itself may weigh, as the readme says: markup, style and script, before any data.
+const PAGE_BYTES: usize = 160_000;
+
+#[test]
+fn a_page_without_data_is_small() {
+    let whole = html(&Page { extents: [1, 1], window: [1, 1], ..Page::default() });
+    let data = embedded(&whole).to_string().len();
+    let own = whole.len() - data;
+    assert!(own <= PAGE_BYTES, "{own} bytes of markup, style and script");
+    assert!(whole.contains("<style>") && whole.contains("const paint"), "all of it is in the file");
+}
+
 #[test]
 fn a_writer_that_fails_is_reported() {
     struct Full;

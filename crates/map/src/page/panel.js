@@ -12,15 +12,17 @@ const count = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : man
 const state = { place: null, hover: null, found: new Set(), marked: [], list: [], listed: 0, marks: [], region: null, lasso: null,
   background: "labels", words: true };
 
+/** A label's mark. A drawing, since a list of 25 canvases takes longer than what it is a list of. */
 const labelMark = (label) => {
-  const image = element("canvas", { className: "mark", width: 32, height: 32 });
-  image.setAttribute("aria-hidden", "true");
-  const brush = image.getContext("2d");
-  brush.fillStyle = colourOf(label);
-  brush.beginPath();
+  const brush = new SvgBrush(null), space = document.querySelector("svg").namespaceURI;
+  const set = (node, attributes) => {
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    return node;
+  };
   mark(brush, shapeOf(label), 16, 16, 11);
-  brush.fill();
-  return image;
+  const drawing = set(document.createElementNS(space, "svg"), { class: "mark", viewBox: "0 0 32 32", "aria-hidden": "true" });
+  drawing.append(set(document.createElementNS(space, "path"), { d: brush.path, fill: colourOf(label) }));
+  return drawing;
 };
 
 const showLegend = () => {
@@ -44,15 +46,16 @@ const showLegend = () => {
 };
 
 const showMixture = (entries, bar = part("mixture")) => {
-  const shares = new Map();
+  const shares = new Float64Array(labels.length), order = [];
   let total = 0;
   for (const { item, share = 1 } of entries) {
     if (item.label < 0) continue;
-    shares.set(item.label, (shares.get(item.label) ?? 0) + share);
+    if (shares[item.label] === 0) order.push(item.label);
+    shares[item.label] += share;
     total += share;
   }
-  bar.hidden = shares.size === 0;
-  const sorted = [...shares].sort((a, b) => b[1] - a[1]);
+  bar.hidden = order.length === 0;
+  const sorted = order.map((label) => [label, shares[label]]).sort((a, b) => b[1] - a[1]);
   bar.setAttribute("role", "img");
   bar.setAttribute("aria-label", sorted.map(([label, share]) =>
     `${labels[label].name} ${Math.round(100 * share / total)} percent`).join(", "));
@@ -173,7 +176,7 @@ const search = (text) => {
     Object.assign(state, { place: null, region: null, lasso: null, found: new Set(), marked: [], marks: [] });
     return showList("Reading the texts of all documents…", [], []);
   }
-  const { found: ids, marks } = lookUp(text);
+  const { found: flags, marks } = lookUp(text);
   // Words of the map: those that were named, or what a single word may become.
   const named = new Set(marks.map(({ part }) => part));
   const exact = new Set(), prefixed = new Set(), inside = new Set();
@@ -185,12 +188,13 @@ const search = (text) => {
   const found = [...exact, ...prefixed, ...inside];
   Object.assign(state, { place: null, region: null, lasso: null, marks, found: new Set(exact.size > 0 ? exact : found.slice(0, 12)) });
   delete part("result").dataset.place;
-  const shown = documents.filter((item) => ids.has(item.id) && isShown(item));
   const titled = inTitle(marks), inTitles = [], inTexts = [];
-  for (const item of shown) (titled(item) ? inTitles : inTexts).push({ item });
-  const entries = [...inTitles, ...inTexts];
+  for (const item of documents) {
+    if (flags[item.id] === 1 && isShown(item)) (titled[item.id] === 1 ? inTitles : inTexts).push({ item });
+  }
+  const entries = inTitles.concat(inTexts);
   state.marked = entries.slice(0, 200).map(({ item }) => item);
-  const instead = ids.size === 0 ? meant(query) : [];
+  const instead = !flags.includes(1) ? meant(query) : [];
   showList(`${count(found.length, "word", "words")}, ${count(entries.length, "document", "documents")} with ${text.includes('"') ? text.trim() : `“${text.trim()}”`}` +
     (instead.length > 0 ? ". Did you mean:" : ""), entries, instead.length > 0 ? instead : found.slice(0, 12));
   repaint();

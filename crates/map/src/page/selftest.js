@@ -254,6 +254,8 @@ const selftest = () => {
   some.forEach((a, n) => {
     const b = some[(n + 1) % some.length];
     finds(`${a} `, has(a));
+    const titles = state.list.map(({ item }) => wordsOf(item.title).includes(a));
+    check(`titles with ${a} come first`, !titles.slice(Math.max(0, titles.indexOf(false))).includes(true) || !titles.includes(false));
     finds(`"${a} ${b}"`, has(a, b));
     finds(`${a} ${b} `, (all) => has(a)(all) && has(b)(all));
     finds(`${a} OR ${b} `, (all) => has(a)(all) || has(b)(all));

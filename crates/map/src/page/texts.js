@@ -25,28 +25,31 @@ const readTexts = async () => {
   }
 };
 
-/** Numbers of words, the documents that have each, and the words of each document in their order, -1 between title and text. */
+/** Numbers of words, the documents that have each, also in their titles, and the words of each document in their order, -1 between title and text. */
 class Index {
   numbers = new Map();
   having = []; // [word][...], documents, ascending
+  titled = []; // the same
   sequences = []; // [document]
 
   add(item) {
     const sequence = [];
-    for (const text of [item.title, item.text ?? item.snippet]) {
+    [item.title, item.text ?? item.snippet].forEach((text, isText) => {
       for (const word of wordsOf(text)) {
         let number = this.numbers.get(word);
         if (number === undefined) {
           number = this.having.length;
           this.numbers.set(word, number);
           this.having.push([]);
+          this.titled.push([]);
         }
-        const having = this.having[number];
-        if (having.at(-1) !== item.id) having.push(item.id);
+        for (const list of isText ? [this.having[number]] : [this.having[number], this.titled[number]]) {
+          if (list.at(-1) !== item.id) list.push(item.id);
+        }
         sequence.push(number);
       }
       sequence.push(-1);
-    }
+    });
     this.sequences.push(Int32Array.from(sequence));
   }
 }
