@@ -6,16 +6,17 @@ use std::{
     cell::Cell,
     error::Error,
     fmt::Display,
-    io,
+    io::{self, Write},
     ops::{ControlFlow, Range},
     path::PathBuf,
+    process::ExitCode,
     str::FromStr,
     time::Instant,
 };
 
 use countgrid_corpus::{BlockLimits, Blocks, BlocksBuilder};
 use countgrid_estimators::{
-    BagTotals, EstimatorError, GridOptions, GridTraining, Train,
+    BagTotals, EstimatorError, GridOptions, GridStart, GridTraining, Progress, Train,
     distributed::{Communicator, RankTraining, agree, rows_of_ranks},
 };
 use countgrid_io::save;
@@ -24,7 +25,7 @@ use countgrid_mpi::MpiCommunicator;
 const USAGE: &str = "mpirun -n RANKS mpi_fit MODEL [NAME VALUE]...
     --rows N --words N        how many rows are made, with three tokens each (100000, 12)
     --side N --window N       of the grid (8, 3)
-    --iterations N            at most, in each stage and start (4)
+    --iterations N            at most, at each level, after two that are annealed (2)
     --threads N               of each rank (1)
     --checkpoint FILE         is written after every step, and gone on from if it is there
     --alone yes               in this process, without MPI
@@ -50,11 +51,12 @@ impl Arguments {
         let mut arguments = std::env::args().skip(1);
         let model = arguments.next().ok_or(USAGE)?.into();
         let (mut side, mut window) = (8, 3);
+        let annealed = Some(GridStart::Annealed { beta: 0.5, iterations: 2 });
         let mut read = Self {
             model,
             rows: 100_000,
             words: 12,
-            options: GridOptions { iterations: 4, seed: 3, ..GridOptions::default() },
+            options: GridOptions { iterations: 2, seed: 3, start: annealed, ..GridOptions::default() },
             threads: 1,
             checkpoint: None,
             alone: false,
@@ -101,7 +103,22 @@ fn number<X: FromStr<Err: Display>>(name: &str, value: &str) -> Result<X, String
     value.parse().map_err(|error| format!("{name} {value}: {error}\n{USAGE}"))
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Writes a line as a whole, between those of other ranks.
+fn say(line: &str) {
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::read()?;
     // Of the pool that all threads share: MPI stays on this one.
     rayon::ThreadPoolBuilder::new().num_threads(arguments.threads).build_global()?;
@@ -140,12 +157,8 @@ fn on_ranks(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             save(path, &training.checkpoint()?)?; // an error here is one of all ranks
         }
         if rank == 0 {
-            eprintln!(
-                "{:?} iteration {} {:.0} %",
-                progress.extents,
-                progress.iteration,
-                100.0 * progress.share_done
-            );
+            let Progress { extents, iteration, share_done, .. } = progress;
+            say(&format!("{extents:?} iteration {iteration} {:.0} %", 100.0 * share_done));
         }
         if arguments.crash == Some((rank, steps)) {
             std::process::abort();
@@ -155,13 +168,15 @@ fn on_ranks(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     })?;
     let seconds = begun.elapsed().as_secs_f64() / steps.max(1) as f64;
     let [sent, received, broadcast] = communicator.bytes();
-    eprintln!(
+    let of_step =
+        [sent - before[0], received - before[1], broadcast - before[2]].map(|bytes| bytes / steps.max(1));
+    say(&format!(
         "rank {rank}: {} rows, {steps} steps of {seconds:.3} s; bytes a step: {} sent, {} received, {} broadcast",
         rows.len(),
-        (sent - before[0]) / steps.max(1),
-        (received - before[1]) / steps.max(1),
-        (broadcast - before[2]) / steps.max(1),
-    );
+        of_step[0],
+        of_step[1],
+        of_step[2],
+    ));
     if flow.is_break() {
         return Ok(());
     }
