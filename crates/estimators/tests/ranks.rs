@@ -157,19 +157,13 @@ fn another_number_of_ranks_goes_on_from_a_checkpoint() {
         kept.iter().all(|(steps, file)| *steps == 2 && *file == kept[0].1),
         "all end after the same step"
     );
-    let of_rank_0 = |rank: &ThreadRank| (rank.rank() == 0).then(|| kept[0].1.clone());
-    for (steps, model) in on_ranks(3, |rank| fit_from(&fit, rank, of_rank_0)) {
+    let continued = on_ranks(3, |rank| {
+        let of_rank_0 = (rank.rank() == 0).then(|| kept[0].1.clone());
+        fit(rank, of_rank_0, None)
+    });
+    for (steps, model) in continued {
         assert_eq!((steps + 2, model), whole.clone());
     }
-}
-
-fn fit_from<X>(
-    fit: impl Fn(ThreadRank, Option<ModelFile>, Option<usize>) -> X,
-    rank: ThreadRank,
-    kept: impl Fn(&ThreadRank) -> Option<ModelFile>,
-) -> X {
-    let kept = kept(&rank);
-    fit(rank, kept, None)
 }
 
 /// The error of every rank.
