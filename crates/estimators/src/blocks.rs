@@ -244,16 +244,22 @@ impl BagTotals {
     /// # Errors
     /// Blocks that cannot be read.
     pub fn from_blocks<C: Storable>(bags: &Blocks<C>) -> Result<Self, EstimatorError> {
-        let mut totals = Self { features: bags.features(), bags: bags.len(), non_empty: 0, tokens: 0.0 };
+        let mut totals = Self { features: bags.features(), bags: 0, non_empty: 0, tokens: 0.0 };
+        totals.add(bags)?;
+        Ok(totals)
+    }
+
+    /// Counts over the bags that follow those before, to the bits of all together.
+    pub(crate) fn add<C: Storable>(&mut self, bags: &Blocks<C>) -> Result<(), EstimatorError> {
+        self.bags = self.bags.saturating_add(bags.len());
         bags.for_each_block(false, |_, block| {
             for bag in 0..block.len() {
                 let total: f64 = block.total(bag);
-                totals.tokens += total;
-                totals.non_empty += usize::from(total > 0.0);
+                self.tokens += total;
+                self.non_empty += usize::from(total > 0.0);
             }
-            Ok::<_, CorpusError>(())
-        })?;
-        Ok(totals)
+            Ok::<_, EstimatorError>(())
+        })
     }
 
     /// Whether there is anything to fit to.

@@ -7,6 +7,7 @@ mod grid_training;
 mod harmonium_training;
 mod leaves;
 mod other_trainings;
+mod ranks;
 #[cfg(feature = "files")]
 mod real_data;
 mod serialised;

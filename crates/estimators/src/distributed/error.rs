@@ -1,5 +1,7 @@
 use std::fmt;
 
+use countgrid_em::BLOCK_BAGS;
+
 /// Why states, documents and sums of a distributed training do not go together.
 ///
 /// Example: [`LeafSums::merge`](crate::LeafSums::merge).
@@ -35,6 +37,14 @@ pub enum DistributedError {
     Ended,
     /// A training that has not ended.
     NotEnded,
+    /// What a rank failed with, which every rank is told.
+    Rank { rank: usize, reason: String },
+    /// A rank whose documents end within a leaf, and later ranks have more.
+    WithinLeaf { rank: usize, documents: usize },
+    /// A rank whose documents have another number of features than those of rank 0.
+    Features { rank: usize, expected: usize, found: usize },
+    /// Ranks that could not be reached, or said something else than they should, with the reason.
+    Communication { problem: String },
 }
 
 impl fmt::Display for DistributedError {
@@ -65,6 +75,18 @@ impl fmt::Display for DistributedError {
             }
             Self::Ended => f.write_str("the training has ended"),
             Self::NotEnded => f.write_str("the training has not ended"),
+            Self::Rank { rank, reason } => write!(f, "rank {rank}: {reason}"),
+            Self::WithinLeaf { rank, documents } => write!(
+                f,
+                "rank {rank} has {documents} documents, and later ranks have more: needs to be a multiple of {BLOCK_BAGS}"
+            ),
+            Self::Features { rank, expected, found } => {
+                write!(
+                    f,
+                    "rank {rank} has documents with {found} features, and rank 0 with {expected}: all need the same"
+                )
+            }
+            Self::Communication { problem } => write!(f, "between ranks: {problem}"),
         }
     }
 }

@@ -5,10 +5,14 @@
 //! [`start`] makes the first state, [`partial_sums`] the sums of some documents, [`LeafSums::merge`] adds sums up in the one tree of
 //! leaves, whoever has computed which and in whatever order they come, and [`next_state`] updates the model. [`finish`] is the
 //! fitted model, with the bytes that a training on one machine gives.
+//!
+//! A program that runs on all machines at once, as programs with MPI do, has a [`RankTraining`] instead: each process, or *rank*,
+//! has some leaves, and sends its sums to whoever has their siblings in the tree through a [`Communicator`].
 
 mod documents;
 mod error;
 mod leaves;
+mod ranks;
 mod state;
 mod sums;
 mod training;
@@ -18,6 +22,7 @@ pub use self::{
     documents::LeafDocuments,
     error::DistributedError,
     leaves::{FitLeaves, leaf_digests},
+    ranks::{Communicator, RankTraining, ThreadRank, agree, rows_of_ranks},
     state::{DistributedOptions, DistributedPlan, DistributedStart, finish, next_state, partial_sums, start},
     sums::LeafSums,
     training::DistributedTraining,

@@ -144,16 +144,7 @@ impl<T: Stored> LeafSums<T> {
         let version = env!("CARGO_PKG_VERSION");
         let texts = [("kind", Self::KIND), ("version", version), ("state", self.state.as_str())];
         file.metadata.extend(texts.map(|(key, text)| (key.to_owned(), text.to_owned())));
-        for node in self.nodes.values() {
-            let leaves = format!("{}.{}", node.first_block(), node.blocks());
-            let sums = node.statistics().buffer();
-            file.tables.push(NamedTable {
-                name: format!("leaves.{leaves}"),
-                shape: vec![sums.len()],
-                data: T::into_data(sums.to_vec()),
-            });
-            file.metadata.insert(format!("free_energy.{leaves}"), format!("{:?}", node.free_energy()));
-        }
+        self.nodes.values().for_each(|node| write_node(node, &mut file));
         file
     }
 
@@ -169,24 +160,55 @@ impl<T: Stored> LeafSums<T> {
         };
         let mut parts = Vec::with_capacity(file.tables.len());
         for table in file.tables {
-            let refused = || DistributedError::Table { name: table.name.clone() };
-            let leaves = table.name.strip_prefix("leaves.").ok_or_else(refused)?;
-            let (first, blocks) = leaves.split_once('.').ok_or_else(refused)?;
-            let first: usize = first.parse().map_err(|_| refused())?;
-            let blocks: usize = blocks.parse().map_err(|_| refused())?;
-            if !blocks.is_power_of_two() {
-                return Err(refused().into()); // nodes are whole
+            let part = read_node(table, &file.metadata)?;
+            if !part.blocks().is_power_of_two() {
+                let name = table_of(part.first_block(), part.blocks());
+                return Err(DistributedError::Table { name }.into()); // nodes are whole
             }
-            let name = format!("free_energy.{first}.{blocks}");
-            let free_energy: f64 = text(&name)?.parse().map_err(|_| DistributedError::Text { name })?;
-            let elements = T::from_data(table.data).ok_or(DistributedError::Table { name: table.name })?;
-            let part = PartialSum::new(first, blocks, node_sums(elements)?, free_energy);
-            let name = format!("leaves.{first}.{blocks}");
-            parts.push(part.map_err(|_| DistributedError::Table { name })?);
+            parts.push(part);
         }
         if parts.is_empty() {
             return Err(DistributedError::Nothing.into());
         }
         Self::new(text("state")?.clone(), parts)
     }
+}
+
+/// The table of a node.
+fn table_of(first: usize, blocks: usize) -> String {
+    format!("leaves.{first}.{blocks}")
+}
+
+/// The text of a node's free energy.
+fn free_energy_of(first: usize, blocks: usize) -> String {
+    format!("free_energy.{first}.{blocks}")
+}
+
+/// Adds a node to a file: its table, and the text of its free energy.
+pub(super) fn write_node<T: Stored>(node: &PartialSum<NodeSums<T>>, file: &mut ModelFile) {
+    let (first, blocks, sums) = (node.first_block(), node.blocks(), node.statistics().buffer());
+    file.tables.push(NamedTable {
+        name: table_of(first, blocks),
+        shape: vec![sums.len()],
+        data: T::into_data(sums.to_vec()),
+    });
+    file.metadata.insert(free_energy_of(first, blocks), format!("{:?}", node.free_energy()));
+}
+
+/// The node in a table, and in the texts of its file.
+pub(super) fn read_node<T: Stored>(
+    table: NamedTable,
+    texts: &BTreeMap<String, String>,
+) -> Result<PartialSum<NodeSums<T>>, EstimatorError> {
+    let refused = || DistributedError::Table { name: table.name.clone() };
+    let leaves = table.name.strip_prefix("leaves.").ok_or_else(refused)?;
+    let (first, blocks) = leaves.split_once('.').ok_or_else(refused)?;
+    let first: usize = first.parse().map_err(|_| refused())?;
+    let blocks: usize = blocks.parse().map_err(|_| refused())?;
+    let name = free_energy_of(first, blocks);
+    let free_energy = texts.get(&name).and_then(|text| text.parse().ok());
+    let free_energy = free_energy.ok_or(DistributedError::Text { name })?;
+    let elements = T::from_data(table.data).ok_or(DistributedError::Table { name: table.name })?;
+    let part = PartialSum::new(first, blocks, node_sums(elements)?, free_energy);
+    Ok(part.map_err(|_| DistributedError::Table { name: table_of(first, blocks) })?)
 }

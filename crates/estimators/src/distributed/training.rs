@@ -1,10 +1,13 @@
 //! A training whose E-steps are computed elsewhere.
 
 use countgrid_corpus::{BlockLimits, Blocks, BlocksBuilder};
-use countgrid_em::{Annealing, End, FitError, Learn, Progress as EmProgress, Tables, TablesMut};
+use countgrid_em::{Annealing, End, FitError, Learn, PartialSum, Progress as EmProgress, Tables, TablesMut};
 use countgrid_io::ModelFile;
 
-use super::{DistributedError, FitLeaves, LeafSums, leaves::node_sums};
+use super::{
+    DistributedError, FitLeaves, LeafSums,
+    leaves::{NodeSums, node_sums},
+};
 use crate::{
     DataDigest, Estimator, EstimatorError, InitialPhase, Phase, Progress, Stored, Train, Training,
     training::{Fit, Fitting, Run, State},
@@ -141,15 +144,23 @@ where
         state: &str,
     ) -> Result<LeafSums<T>, EstimatorError> {
         self.check_documents(bags, first_leaf)?;
-        let run = self.training.run.as_mut().ok_or(DistributedError::Ended)?;
-        let Fitting { learner, statistics, .. } = fitting(run)?;
-        let parts = learner.leaf_sums(bags, first_leaf, statistics)?;
-        let parts = parts.into_iter().map(|part| {
+        let parts = self.leaf_sums(bags, first_leaf)?.into_iter().map(|part| {
             let (first, blocks, free_energy) = (part.first_block(), part.blocks(), part.free_energy());
             let sums = node_sums(part.into_statistics().buffer().to_vec())?;
-            Ok::<_, EstimatorError>(countgrid_em::PartialSum::new(first, blocks, sums, free_energy)?)
+            Ok::<_, EstimatorError>(PartialSum::new(first, blocks, sums, free_energy)?)
         });
         LeafSums::new(state.to_owned(), parts.collect::<Result<_, _>>()?)
+    }
+
+    /// The sums of documents that are known to be those of the training, as few nodes as there can be.
+    pub(super) fn leaf_sums(
+        &mut self,
+        bags: &Blocks<T>,
+        first_leaf: usize,
+    ) -> Result<Vec<PartialSum<NodeSums<T>>>, EstimatorError> {
+        let run = self.training.run.as_mut().ok_or(DistributedError::Ended)?;
+        let Fitting { learner, statistics, .. } = fitting(run)?;
+        learner.leaf_sums(bags, first_leaf, statistics)
     }
 
     /// That documents are those of the training.
@@ -177,7 +188,11 @@ where
         if self.is_done() {
             return Err(DistributedError::Ended.into());
         }
-        let total = sums.total(self.digests.len())?;
+        self.step_by(&sums.total(self.digests.len())?)
+    }
+
+    /// [`DistributedTraining::step`] by the sum of all leaves.
+    pub(super) fn step_by(&mut self, total: &PartialSum<NodeSums<T>>) -> Result<Progress, EstimatorError> {
         let training = &mut self.training;
         let run = training.run.as_mut().ok_or(EstimatorError::Failed)?;
         let annealing = annealing(&training.plan, run)?;
