@@ -1,9 +1,10 @@
 """Ways to fit a map, measured by `countgrid compare`: neighbourhoods and topics on the documents of the fit, likelihoods on others.
 
-    python3 benches/papers/map_measures.py target/release/countgrid TABLE [--seeds N] [--documents N] [OPTION ...]
+    python3 benches/papers/map_measures.py target/release/countgrid TABLE [--seeds N] [--documents N] [--sizes SIDES,...] [OPTION ...]
 
 `TABLE` is a CSV or TSV file with a header, gzipped or not, of documents or of counts. Every fifth document is held out. Prints a row
-of a table for each way: mean and standard error over the seeds, and the processor time of a fit. Other options are those of
+of a table for each way, or for each size of the grid instead: mean and standard error over the seeds, and the processor time of a fit.
+Other options are those of
 `countgrid fit` for every way, such as `--label-column class`.
 """
 
@@ -69,7 +70,9 @@ def main() -> None:
     parser.add_argument("table")
     parser.add_argument("--seeds", type=int, default=3, help="fits of each way [default: 3]")
     parser.add_argument("--documents", type=int, help="take so many, evenly spaced [default: all]")
+    parser.add_argument("--sizes", type=lambda sizes: sizes.split(","), help="sizes of the grid instead of ways")
     args, given = parser.parse_known_args()
+    ways = {size: (f"--grid {size}", None) for size in args.sizes} if args.sizes else WAYS
     program, seeds = args.program, args.seeds
     suffix = ".csv" if args.table.removesuffix(".gz").endswith(".csv") else ".tsv"
     opened = gzip.open if args.table.endswith(".gz") else open
@@ -90,7 +93,7 @@ def main() -> None:
         columns = ["way", *OF_FIT, "stability", *(name + ", held out" for name in HELD_OUT), "seconds"]
         print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|", flush=True)
         about = None
-        for way, (options, share) in WAYS.items():
+        for way, (options, share) in ways.items():
             models, own = [], options.split()
             if share is not None:
                 own += ["--pseudocount", str(share * mean_count(about))]

@@ -344,6 +344,9 @@ impl From<EvaluationError> for Failure {
             EvaluationError::Features(_) => "take other --features",
             EvaluationError::Classify(_) => "take --folds of at least 2 and at most the number of documents",
             EvaluationError::Memory { .. } => "take fewer documents or labels, or a smaller --grid",
+            EvaluationError::TokenCount { .. } => {
+                "leave --grid auto out, which takes halves of tokens, or --tokens and --scale"
+            }
             EvaluationError::NoMeasures { .. } => {
                 "name a model of a grid, topics, a topographic map or a harmonium"
             }

@@ -25,6 +25,37 @@ impl FromStr for Sides {
     }
 }
 
+/// What `--grid` takes: sides, or `auto`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum GridSize {
+    /// These sides.
+    Given(Sides),
+    /// Those under which documents that are held out are most probable.
+    Auto,
+}
+
+impl GridSize {
+    pub(crate) fn given(&self) -> Option<&Sides> {
+        match self {
+            Self::Given(sides) => Some(sides),
+            Self::Auto => None,
+        }
+    }
+}
+
+impl FromStr for GridSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            sides => {
+                sides.parse().map(Self::Given).map_err(|error: String| format!("{error}; or take `auto`"))
+            }
+        }
+    }
+}
+
 impl fmt::Display for Sides {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&format_sides(&self.0))
@@ -44,6 +75,9 @@ mod tests {
         for garbage in ["", "x", "0", "3x0", "-1", "3.5", "axb", "1x1x1x1x1x1x1x1x1", "99999999999999999999"]
         {
             assert!(garbage.parse::<Sides>().is_err(), "{garbage}");
+            assert!(garbage.parse::<GridSize>().is_err(), "{garbage}");
         }
+        assert_eq!("auto".parse(), Ok(GridSize::Auto));
+        assert_eq!("8x8".parse(), Ok(GridSize::Given(sides("8x8"))));
     }
 }

@@ -11,6 +11,7 @@ mod distributed;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod faults;
 mod firmware;
+mod grid_size;
 mod guide;
 mod harmonium;
 #[cfg(unix)]

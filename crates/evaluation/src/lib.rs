@@ -14,6 +14,7 @@
 //! | topics | [`coherence`] over a reference corpus; [`topic_diversity`]; [`WordDistributions::exclusivity`] |
 //! | models | [`document_completion`], [`held_out_bound`] |
 //! | any model of a file | [`measure`]: all of these that its kind has |
+//! | sizes of a grid | [`choose_grid`]: the one under which held-out tokens are most probable |
 //! | two fits | [`best_match`] of topics; [`neighbourhoods`] of two maps: the share of neighbours that are kept |
 //!
 //! ```
@@ -58,6 +59,7 @@ mod completion;
 mod cross_validation;
 mod data;
 mod error;
+mod grid_size;
 mod kinds;
 mod lsi;
 mod measures;
@@ -76,6 +78,7 @@ pub use crate::{
     cross_validation::{CrossValidation, ErrorUnit, EvaluationEvent, Prediction, cross_validate},
     data::{Fold, LabelledData, Part},
     error::{EvaluationError, OptionError},
+    grid_size::{GridChoice, TriedGrid, choose_grid},
     kinds::{ClassPrior, Classifier, Features, Metric, ModelKind, WordSelection},
     lsi::LatentSemanticIndex,
     measures::{Measure, MeasureOptions, ModelMeasures, Stability, measure},

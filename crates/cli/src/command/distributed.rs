@@ -8,7 +8,7 @@ use std::{
 use countgrid_em::BLOCK_BAGS;
 use countgrid_estimators::{
     CHECKPOINT_KIND, DistributedError, DistributedOptions, DistributedStart, EstimatorError, LeafDocuments,
-    LeafSums, Stored, distributed,
+    LeafSums, Stored, distributed, format_sides,
 };
 use countgrid_io::{ModelFile, StagedFiles, TableData, check_outputs, check_writable, load, save};
 use countgrid_map::group_digits;
@@ -22,6 +22,7 @@ use crate::{
     interrupt::Interrupt,
     report::Report,
     run_file::{self, Invocation, WorkedOut},
+    sides::GridSize,
     threads,
 };
 
@@ -32,10 +33,7 @@ pub(crate) fn start(args: &StartArgs, invocation: &Invocation, interrupt: &Inter
             "take --model grid or componential",
         ));
     }
-    let options = match GridModel::new(args.model == FitModel::Componential, &args.componential, &args.fit)? {
-        GridModel::Plain(options) => DistributedOptions::Grid(options),
-        GridModel::Componential(options) => DistributedOptions::Componential(options),
-    };
+    let options = GridModel::new(args.model == FitModel::Componential, &args.componential, &args.fit)?;
     let report = Report::new(args.reporting.quiet, args.reporting.json);
     let mut inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
     inputs.extend(args.config.config.clone());
@@ -59,7 +57,7 @@ pub(crate) fn start(args: &StartArgs, invocation: &Invocation, interrupt: &Inter
 
 fn start_in<T: Stored>(
     args: &StartArgs,
-    (options, invocation, options_to_write): (&DistributedOptions, &Invocation, Option<&Path>),
+    (options, invocation, options_to_write): (&GridModel, &Invocation, Option<&Path>),
     state: &Path,
     documents: &[PathBuf],
     report: &Report,
@@ -76,7 +74,17 @@ fn start_in<T: Stored>(
     input.options.blocks = block_limits(args.fit.stream, args.fit.block_entries);
     let corpus = input.read::<T>(report)?;
     let from = DistributedStart::of_corpus(&corpus, &corpus.name, &input.options.words)?;
-    let first = distributed::start::<T>(options, &from)?;
+    let options = options.choose_size(args.fit.grid.as_ref(), &corpus, report, interrupt)?;
+    let mut worked_out = WorkedOut::default();
+    if args.fit.grid == Some(GridSize::Auto) {
+        let sides = options.extents().map(|sides| ("grid", format_sides(sides)));
+        worked_out.values.extend(sides);
+    }
+    let options = match options {
+        GridModel::Plain(options) => DistributedOptions::Grid(options),
+        GridModel::Componential(options) => DistributedOptions::Componential(options),
+    };
+    let first = distributed::start::<T>(&options, &from)?;
     let leaves = corpus.bags.len().div_ceil(BLOCK_BAGS);
     let each = leaves.div_ceil(documents.len());
 
@@ -93,7 +101,7 @@ fn start_in<T: Stored>(
         Ok::<_, Failure>(())
     })?;
     if let Some(path) = options_to_write {
-        files.write(path, |out| out.write_all(&invocation.to_toml(&WorkedOut::default())))?;
+        files.write(path, |out| out.write_all(&invocation.to_toml(&worked_out)))?;
     }
     files.write_model(state, &first)?;
     files.publish()?;

@@ -8,6 +8,7 @@ use countgrid_estimators::{
     GridLabels, GridLayout, GridOptions, GridPage, GridPlacement, GridSchedule, GridStart, Stored,
     format_sides,
 };
+use countgrid_evaluation::{EvaluationError, TriedGrid, choose_grid};
 use countgrid_io::{ModelFile, StagedFiles, check_outputs, check_writable};
 use countgrid_map::group_digits;
 use serde_json::json;
@@ -20,6 +21,7 @@ use crate::{
     interrupt::Interrupt,
     report::Report,
     run_file::{Invocation, WorkedOut},
+    sides::GridSize,
     threads,
     training::{self, Checkpoints},
 };
@@ -58,6 +60,7 @@ fn fit_and_save<T: Stored>(
     input.options.keep_documents = false;
     input.options.blocks = block_limits(args.fit.stream, args.fit.block_entries);
     let mut corpus = input.read::<T>(report)?;
+    let options = &options.choose_size(args.fit.grid.as_ref(), &corpus, report, interrupt)?;
     let grid = fit(&mut corpus, None, (options, &input.options.words), checkpoints, report, interrupt)?;
     {
         let _whole = interrupt.writing_results();
@@ -74,6 +77,7 @@ fn fit_and_save<T: Stored>(
 }
 
 /// The options of a counting grid, or of a componential one.
+#[derive(Clone, Debug)]
 pub(crate) enum GridModel {
     Plain(GridOptions),
     Componential(ComponentialOptions),
@@ -81,7 +85,7 @@ pub(crate) enum GridModel {
 
 impl GridModel {
     pub(crate) fn new(componential: bool, own: &ComponentialArgs, grid: &GridArgs) -> Result<Self, Failure> {
-        let grid = grid_options(grid)?;
+        let grid = options_but_size(grid)?;
         if !componential {
             return match own.given() {
                 Some(option) => Err(Failure::new(
@@ -94,6 +98,46 @@ impl GridModel {
         let options = own.options(grid);
         options.validate()?;
         Ok(Self::Componential(options))
+    }
+
+    /// The same with the size of the grid chosen, if that is to be: the componential grid has that of the plain one that it begins as.
+    pub(crate) fn choose_size<T: Stored>(
+        &self,
+        size: Option<&GridSize>,
+        corpus: &Corpus<T>,
+        report: &Report,
+        interrupt: &Interrupt,
+    ) -> Result<Self, Failure> {
+        let mut chosen = self.clone();
+        if size == Some(&GridSize::Auto) {
+            let options = match &mut chosen {
+                Self::Plain(options) => options,
+                Self::Componential(options) => &mut options.grid,
+            };
+            interrupt.leaves("interrupted while the size of the grid was chosen; nothing is written");
+            let each = |tried: &TriedGrid| report_size(tried, report);
+            let choice =
+                choose_grid(options, &corpus.bags, each, interrupt.stop()).map_err(|error| match error {
+                    EvaluationError::Stopped => Failure::Interrupted,
+                    error => corpus
+                        .source
+                        .iter()
+                        .fold(error.into(), |failure: Failure, source| failure.of_file(&source.path)),
+                })?;
+            if choice.tried.is_empty() {
+                report.note("no document has two words, so that --grid auto takes the default size");
+            }
+            options.extents = Some(choice.layout.extents().to_vec());
+        }
+        Ok(chosen)
+    }
+
+    /// Cells along each axis, where they are given or chosen.
+    pub(crate) fn extents(&self) -> Option<&[usize]> {
+        match self {
+            Self::Plain(options) => options.extents.as_deref(),
+            Self::Componential(options) => options.grid.extents.as_deref(),
+        }
     }
 
     fn seed(&self) -> u64 {
@@ -151,7 +195,7 @@ impl<T: Stored> FittedGridModel<T> {
         };
         let number = |name: &str| fit.get(name).filter(|value| value.is_number()).cloned();
         let (mut all, mut told) = (Vec::new(), Vec::new());
-        if given.grid.is_none() {
+        if given.grid.as_ref().and_then(GridSize::given).is_none() {
             all.push(("grid", format_sides(self.layout().extents())));
         }
         if given.window.is_none() {
@@ -322,8 +366,39 @@ fn train<'a, T, F>(
     training::run(training, data, checkpoints, report, interrupt)
 }
 
-/// The options of a grid that were asked for.
+/// Reports a size that was tried.
+fn report_size(tried: &TriedGrid, report: &Report) {
+    let TriedGrid { layout, held_out } = tried;
+    let error = held_out.per_token.standard_error.map_or(String::new(), |error| format!(" ± {error:.4}"));
+    report.event(
+        "size",
+        format_args!(
+            "{}, window {}: {:.4}{error} nats per token of {} documents held out",
+            format_sides(layout.extents()),
+            format_sides(layout.window()),
+            held_out.per_token.value,
+            group_digits(held_out.documents)
+        ),
+        json!({
+            "grid": layout.extents(), "window": layout.window(), "documents": held_out.documents, "tokens": held_out.tokens,
+            "completion_log_likelihood": held_out.per_token.value, "standard_error": held_out.per_token.standard_error,
+        }),
+    );
+}
+
+/// The options of a grid that were asked for, of a command that takes its size as it is given.
 pub(crate) fn grid_options(args: &GridArgs) -> Result<GridOptions, Failure> {
+    if args.grid == Some(GridSize::Auto) {
+        return Err(Failure::new(
+            "--grid auto is of fit, map and start",
+            "give sides; to compare several: --try grid=8x8,12x12 of crossval and sweep",
+        ));
+    }
+    options_but_size(args)
+}
+
+/// The same, with no size where it is yet to be chosen.
+fn options_but_size(args: &GridArgs) -> Result<GridOptions, Failure> {
     args.check()?;
     let start = match (args.anneal, args.batch) {
         (Some(1.0), _) => Some(GridStart::Plain),
@@ -341,7 +416,7 @@ pub(crate) fn grid_options(args: &GridArgs) -> Result<GridOptions, Failure> {
         Schedule::Single => GridSchedule::Single,
     };
     let options = GridOptions {
-        extents: args.grid.as_ref().map(|sides| sides.0.clone()),
+        extents: args.grid.as_ref().and_then(GridSize::given).map(|sides| sides.0.clone()),
         window: args.window.as_ref().map(|sides| sides.0.clone()),
         iterations: args.iterations,
         tolerance: args.tolerance,

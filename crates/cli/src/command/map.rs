@@ -22,6 +22,7 @@ use crate::{
     interrupt::Interrupt,
     report::Report,
     run_file::Invocation,
+    sides::GridSize,
     threads,
     training::Checkpoints,
 };
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &MapArgs, invocation: &Invocation, interrupt: &Interrupt
     args.check()?;
     let options = GridModel::new(args.model == MapModel::Componential, &args.componential, &args.fit)?;
     let mut layers = 1;
-    if let Some(grid) = &args.fit.grid {
+    if let Some(grid) = args.fit.grid.as_ref().and_then(GridSize::given) {
         let window = args.fit.window.as_ref().map_or(&[][..], |window| &window.0);
         layers = GridMap::new(&grid.0, window).map_err(|error| page_failure(error, grid))?.planes().layers;
     }
@@ -89,6 +90,7 @@ fn draw<T: Stored>(
     input.options.blocks = block_limits(args.fit.stream, args.fit.block_entries);
     let mut corpus = input.read::<T>(report)?;
     let checkpoints = Checkpoints::beside(&files.model, &args.checkpoints);
+    let options = &options.choose_size(args.fit.grid.as_ref(), &corpus, report, interrupt)?;
     let chosen = (options, &input.options.words);
     let grid = fit(&mut corpus, args.title.as_deref(), chosen, &checkpoints, report, interrupt)?;
     let pages = grid.pages(&corpus)?;

@@ -25,6 +25,7 @@ use crate::{
     interrupt::Interrupt,
     report::{Report, plain},
     run_file::{self, Invocation, WorkedOut},
+    sides::GridSize,
     threads,
 };
 
@@ -103,7 +104,8 @@ fn sweep<T: Scalar>(
                 row.insert("over".to_owned(), json!(unit.name()));
                 row.insert("predictions".to_owned(), json!(done.confusion.items()));
                 row.insert("seconds".to_owned(), json!(began.elapsed().as_secs_f64()));
-                if let (Some(grid), Some(window)) = (&own.fit.grid, &own.fit.window) {
+                let grid = own.fit.grid.as_ref().and_then(GridSize::given);
+                if let (Some(grid), Some(window)) = (grid, &own.fit.window) {
                     let cells = |sides: &[usize]| sides.iter().map(|&side| side as f64).product::<f64>();
                     row.insert("axes".to_owned(), json!(grid.0.len()));
                     row.insert("capacity".to_owned(), json!(cells(&grid.0) / cells(&window.0)));
