@@ -189,7 +189,7 @@ pub(crate) struct MapArgs {
     pub(crate) paths: Vec<PathBuf>,
     /// Add the documents of this file or folder to a map that exists, whose model is named instead of data, with its map.html beside
     /// it; nothing that is there moves. Writes the new map into another folder (--output). May be given several times
-    #[arg(long, value_name = "NEW", conflicts_with_all = ["GridArgs", "WordArgs", "ScaleArgs", "DuplicateArgs", "TopographicArgs", "ComponentialArgs", "CheckpointArgs", "model", "sample", "title"])]
+    #[arg(long, value_name = "NEW", conflicts_with_all = ["GridArgs", "WordArgs", "ScaleArgs", "KeepArgs", "TopographicArgs", "ComponentialArgs", "CheckpointArgs", "model", "sample", "title"])]
     pub(crate) add: Vec<PathBuf>,
     /// Folder for map.html, map.svg, map.png, places.csv, model.safetensors, and run.toml with all options
     #[arg(short, long, value_name = "DIR", default_value = ".")]
@@ -204,7 +204,7 @@ pub(crate) struct MapArgs {
     #[arg(long, value_name = "N", value_parser = at_most(COUNT))]
     pub(crate) sample: Option<usize>,
     #[command(flatten)]
-    pub(crate) duplicates: DuplicateArgs,
+    pub(crate) keep: KeepArgs,
     /// Write texts into CSV as they are; else one that a spreadsheet would take for a formula has a ' before it
     #[arg(long)]
     pub(crate) raw_csv: bool,
@@ -335,7 +335,7 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "N", default_value_t = HarmoniumOptions::default().topics, value_parser = at_most(SIZE))]
     pub(crate) topics: usize,
     #[command(flatten)]
-    pub(crate) duplicates: DuplicateArgs,
+    pub(crate) keep: KeepArgs,
     #[command(flatten)]
     pub(crate) componential: ComponentialArgs,
     #[command(flatten)]
@@ -474,11 +474,15 @@ pub(crate) struct ReadArgs {
 }
 
 #[derive(Args, Clone, Debug)]
-pub(crate) struct DuplicateArgs {
+pub(crate) struct KeepArgs {
     /// Keep near-duplicates too [default: a text that shares four fifths of its runs of three words with an earlier one is left out,
     /// unless it is as short as a title]
     #[arg(long)]
     pub(crate) keep_duplicates: bool,
+    /// Count also the lines that most documents of a source have, such as the footer of every page [default: a line of at least three words
+    /// that more than half of ten or more documents of a file or folder have is left out of all texts]
+    #[arg(long)]
+    pub(crate) keep_boilerplate: bool,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -16,7 +16,7 @@ use countgrid_text::{Language, Languages, StopWords};
 use serde_json::{Value, json};
 
 use crate::{
-    args::{ReadArgs, WordArgs},
+    args::{KeepArgs, ReadArgs, WordArgs},
     failure::Failure,
     report::Report,
 };
@@ -42,6 +42,12 @@ impl<'a> Input<'a> {
             ..CorpusOptions::default()
         };
         Self { paths, options }
+    }
+
+    /// Keeps of what is left out by default what is asked for.
+    pub(crate) fn keep(&mut self, args: &KeepArgs) {
+        self.options.keep_near_duplicates = args.keep_duplicates;
+        self.options.keep_boilerplate = args.keep_boilerplate;
     }
 
     /// Counts words and selects the vocabulary.
@@ -171,6 +177,12 @@ pub(crate) fn scaling(args: &crate::args::ScaleArgs) -> Result<Scaling, Failure>
     }
 }
 
+/// What a source of documents is called.
+pub(crate) fn source_name(source: &Path) -> String {
+    // Of paths that have none in common.
+    if source.as_os_str().is_empty() { "all paths".to_owned() } else { source.display().to_string() }
+}
+
 /// What was read, which words were found, and what is kept of them.
 pub(crate) fn report_corpus<T: Stored>(corpus: &Corpus<T>, report: &Report) {
     if let Some(source) = &corpus.source {
@@ -219,6 +231,24 @@ pub(crate) fn report_corpus<T: Stored>(corpus: &Corpus<T>, report: &Report) {
                 group_digits(count)
             ),
             json!({ "near_duplicates": count }),
+        );
+    }
+    if !corpus.boilerplate.is_empty() {
+        let mut sources: Vec<&Path> = corpus.boilerplate.iter().map(|line| line.source.as_path()).collect();
+        sources.dedup(); // lines are in their order
+        let (lines, count) = (corpus.boilerplate.len(), sources.len());
+        let (line, have) = if lines == 1 { ("line", "recurs") } else { ("lines", "recur") };
+        let of = match sources[..] {
+            [source] => source_name(source),
+            _ => format!("{} files or folders", group_digits(count)),
+        };
+        report.event(
+            "boilerplate",
+            format_args!(
+                "{} {line} left out that {have} in most documents of {of}; --keep-boilerplate keeps them",
+                group_digits(lines)
+            ),
+            json!({ "lines": lines, "sources": count }),
         );
     }
     if !corpus.languages.is_empty() && corpus.text.ngrams.is_none() {

@@ -5,11 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use countgrid_corpus::{Corpus, NearDuplicate};
+use countgrid_corpus::{BoilerplateLine, Corpus, NearDuplicate};
 use countgrid_io::{LeftOut, ModelFile, StagedFiles, check_outputs, check_writable, id_in_folder};
 use countgrid_map::MAX_LAYERS;
 
-use crate::{csv_table::CsvTable, failure::Failure, run_file, training::Checkpoints};
+use crate::{
+    collection::source_name, csv_table::CsvTable, failure::Failure, run_file, training::Checkpoints,
+};
 
 /// What is written: a page and two pictures, or those of each layer, a table of places and a model; of topographic maps a table of points.
 pub(crate) struct Files {
@@ -84,11 +86,13 @@ impl Files {
         self.topographic_paths().into_iter().chain(others).collect()
     }
 
-    /// The list of the files and folders that were not read and of the documents that repeat others, if there are any, or another list
-    /// is to be replaced.
+    /// The list of the files and folders that were not read, of the documents that repeat others and of the lines that most documents of a
+    /// source have, if there are any, or another list is to be replaced.
     pub(crate) fn left_out<T>(&self, corpus: &Corpus<T>) -> Option<(&Path, Vec<u8>)> {
         let source = corpus.source.as_ref()?;
-        if source.left_out.is_empty() && corpus.near_duplicates.is_empty() && !self.skipped.exists() {
+        let nothing =
+            source.left_out.is_empty() && corpus.near_duplicates.is_empty() && corpus.boilerplate.is_empty();
+        if nothing && !self.skipped.exists() {
             return None;
         }
         let mut table = CsvTable::new(Vec::new(), false);
@@ -105,6 +109,10 @@ impl Files {
             // Ids may be there twice in a table.
             let title = if of.title == of.id { String::new() } else { format!(", {}", of.title) };
             table.write_record([id, &format!("near-duplicate of {}{title}", of.id)]).ok()?;
+        }
+        for BoilerplateLine { words, source, with, documents } in &corpus.boilerplate {
+            let why = format!("line in {with} of {documents} documents: {words}");
+            table.write_record([&source_name(source), &why]).ok()?;
         }
         Some((&self.skipped, table.into_inner()))
     }

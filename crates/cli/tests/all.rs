@@ -4,6 +4,7 @@ mod common;
 
 mod adding;
 mod bad_input;
+mod boilerplate;
 mod componential;
 mod config;
 mod crossval;

@@ -6,8 +6,8 @@ use countgrid_math::Real;
 use countgrid_text::{Language, TextOptions, Tokenizer};
 
 use crate::{
-    Blocks, Column, CorpusError, CorpusOptions, DocumentInfo, LabelColumn, NearDuplicate, Sample, Scaling,
-    Storable, count::Recount, rows::Finished, select::Selector,
+    Blocks, BoilerplateLine, Column, CorpusError, CorpusOptions, DocumentInfo, LabelColumn, NearDuplicate,
+    Sample, Scaling, Storable, count::Recount, rows::Finished, select::Selector,
 };
 
 /// Characters of a title that is made from a text.
@@ -67,6 +67,8 @@ pub struct Corpus<T> {
     /// Documents that were left out because they repeat one that is here, in their order: see
     /// [`CorpusOptions::keep_near_duplicates`].
     pub near_duplicates: Vec<NearDuplicate>,
+    /// Lines that were left out because most documents of a source have them: see [`CorpusOptions::keep_boilerplate`].
+    pub boilerplate: Vec<BoilerplateLine>,
 }
 
 impl<T> Corpus<T> {
@@ -90,6 +92,7 @@ impl<T> Corpus<T> {
             words: None,
             sample: None,
             near_duplicates: Vec::new(),
+            boilerplate: Vec::new(),
         }
     }
 }

@@ -48,6 +48,7 @@
 #![forbid(unsafe_code)]
 
 mod blocks;
+mod boilerplate;
 #[cfg(feature = "cargo-docs")]
 mod cargo_docs;
 mod column_builder;
@@ -76,6 +77,7 @@ pub use crate::cargo_docs::{cargo_docs, cargo_docs_in};
 pub use crate::read::{SequenceCorpus, read_all_word_sequences, read_word_sequences};
 pub use crate::{
     blocks::{BlockLimits, Blocks, BlocksBuilder, Storable},
+    boilerplate::{BOILERPLATE, BoilerplateLine},
     columns::{Column, ColumnValues, Date, DateError, KeepColumns, MAX_CATEGORIES, MAX_COLUMN_BYTES},
     corpus::{Corpus, CorpusKind},
     document::DocumentInfo,

@@ -161,6 +161,17 @@ pub struct CorpusOptions {
     ///
     /// [`Corpus::near_duplicates`]: crate::Corpus::near_duplicates
     pub keep_near_duplicates: bool,
+    /// Whether lines count that most documents of a source have, such as the footer of every page (default: yes). Otherwise a line of at
+    /// least three words, stop words too, is left out of every text that has other lines besides, if a source has at least ten
+    /// documents and more than a share of [`BOILERPLATE`](crate::BOILERPLATE) of them have the line; [`Corpus::boilerplate`] lists these
+    /// lines and [`Corpus::text`] has them, so that they are left out of new documents too. A source is a file of several documents, such as
+    /// a table or a mailbox, and each folder with all below it. A line is the sequence of its words ([`WordOptions::keep_noise`]), of which
+    /// numbers are none. The documents of a source come without others between them, as readers hand them over. The share is that of the documents that are taken, and also of all that were read. Not used for sequences
+    /// ([`WordOptions::ngrams`]) and counts, nor where documents are counted against a vocabulary.
+    ///
+    /// [`Corpus::boilerplate`]: crate::Corpus::boilerplate
+    /// [`Corpus::text`]: crate::Corpus::text
+    pub keep_boilerplate: bool,
     /// Whether ids, titles and snippets are kept (default: yes).
     pub keep_documents: bool,
     /// Bytes of whole texts that are kept with the documents, at most, all together (default: 0). A text that no longer fits is
@@ -189,6 +200,7 @@ impl Default for CorpusOptions {
             scaling: Scaling::default(),
             sample: None,
             keep_near_duplicates: true,
+            keep_boilerplate: true,
             keep_documents: true,
             keep_texts: 0,
             keep_columns: KeepColumns::None,

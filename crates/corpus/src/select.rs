@@ -5,11 +5,12 @@ use std::{path::Path, sync::Arc};
 use countgrid_counts::Bags;
 use countgrid_io::Item;
 use countgrid_math::Real;
-use countgrid_text::{Counter, Selection};
+use countgrid_text::{Counter, Selection, TextOptions};
 
 use crate::{
     Blocks, BlocksBuilder, Corpus, CorpusError, CorpusKind, CorpusOptions, DocumentInfo, KeepColumns,
     LabelColumn, NearDuplicate, Storable,
+    boilerplate::{self, Lines},
     document::SNIPPET_WORDS,
     intake::{Intake, scaled},
     near_duplicates::{Shingles, Sketches},
@@ -27,6 +28,7 @@ pub(crate) struct Selector<'o> {
     words: Counter,
     forms: BlocksBuilder<u32>, // bags of words as they are written, of texts
     sketches: Option<(Sketches, Shingles)>, // of texts, if near-duplicates are to be left out
+    lines: Option<Lines>,      // of texts, if those are to be left out that most of them have
     table: Option<Table>,
 }
 
@@ -43,9 +45,11 @@ impl<'o> Selector<'o> {
     pub(crate) fn new(options: &'o CorpusOptions) -> Result<Self, CorpusError> {
         // Sequences that are nearly the same, such as genes, are no copies.
         let is_compared = !options.keep_near_duplicates && options.words.ngrams.is_none();
+        let has_lines = !options.keep_boilerplate && options.words.ngrams.is_none();
         Ok(Self {
             options,
             sketches: is_compared.then(|| (Sketches::new(), Shingles::default())),
+            lines: has_lines.then(Lines::default),
             intake: Intake::new(options),
             words: Counter::new(&options.words.for_text())?,
             forms: BlocksBuilder::new(FORMS, options.blocks)?,
@@ -71,7 +75,16 @@ impl<'o> Selector<'o> {
                         bag
                     }
                 };
-                self.forms.push(bag.iter().map(|&(form, count)| (form as usize, count)))?;
+                let row = bag.iter().map(|&(form, count)| (form as usize, count));
+                match &mut self.lines {
+                    None => self.forms.push(row)?,
+                    Some(lines) => {
+                        let row: Vec<_> = row.collect();
+                        let lines = lines.push(&document.file, self.words.lines());
+                        let lines = lines.into_iter().map(|(line, hash)| (line as usize, hash));
+                        self.forms.push(row.into_iter().chain(lines))?;
+                    }
+                }
                 if self.options.keep_documents {
                     self.intake.describe(document, 0.0, self.options); // counted once the languages are known
                 }
@@ -95,7 +108,7 @@ impl<'o> Selector<'o> {
     }
 
     pub(crate) fn finish<T: Real + Storable>(self) -> Result<Corpus<T>, CorpusError> {
-        let Self { options, mut intake, words, forms, sketches, table } = self;
+        let Self { options, mut intake, words, forms, sketches, lines, table } = self;
         let labels = intake.labels(forms.len() + table.as_ref().map_or(0, |table| table.counts.len()));
         let mut drawn = options.sample.map(|sample| sample.draw(&labels));
         let repeats = sketches.map_or_else(Vec::new, |(sketches, _)| {
@@ -119,10 +132,19 @@ impl<'o> Selector<'o> {
             Some(table) => table.finish(options, intake, drawn)?,
             None => {
                 let forms = forms.finish()?;
+                let boilerplate = lines
+                    .map(|lines| lines.finish(&forms, |document| is_drawn(drawn, document)))
+                    .transpose()?;
+                let is_sequence = options.words.phrases;
+                let leave_out = |row: &mut Vec<(u32, u32)>| {
+                    boilerplate.iter().for_each(|lines| lines.leave_out(row, is_sequence));
+                };
                 let mut words = words.finish()?;
+                let lines = boilerplate.as_ref().map_or_else(Vec::new, |lines| lines.describe(&words));
                 loop {
                     let mut documents = intake.documents.iter_mut();
                     for_each_drawn(&forms, drawn, |document, bag| {
+                        leave_out(bag);
                         let tokens = words.add(document, bag);
                         if let Some(info) = documents.next() {
                             info.tokens = tokens as f64;
@@ -140,14 +162,16 @@ impl<'o> Selector<'o> {
                     for bag in (0..block.len()).filter(|bag| is_drawn(drawn, first + bag)) {
                         row.clear();
                         row.extend(block.entries(bag).map(|(form, count)| (form as u32, count)));
+                        leave_out(&mut row);
                         let bag = selected.bag(first + bag, &row).map(|(word, count)| (word as usize, count));
                         rows.push(bag, |word| u32::try_from(word).ok())?;
                     }
                     Ok::<_, CorpusError>(())
                 })?;
                 let corpus = Corpus::new(rows.finish()?, intake.documents, CorpusKind::Text);
-                let (text, words, languages) = (selected.options, Some(selected.summary), selected.languages);
-                Corpus { words, languages, text, ..corpus }
+                let text = TextOptions { boilerplate: boilerplate::words_of(&lines), ..selected.options };
+                let (words, languages) = (Some(selected.summary), selected.languages);
+                Corpus { words, languages, text, boilerplate: lines, ..corpus }
             }
         };
         if options.keep_columns == KeepColumns::All {
@@ -243,14 +267,14 @@ fn is_drawn(drawn: Option<&[bool]>, document: usize) -> bool {
 fn for_each_drawn(
     bags: &Blocks<u32>,
     drawn: Option<&[bool]>,
-    mut visit: impl FnMut(usize, &[(u32, u32)]),
+    mut visit: impl FnMut(usize, &mut Vec<(u32, u32)>),
 ) -> Result<(), CorpusError> {
     let mut row = Vec::new();
     bags.for_each_block(true, |first, block| {
         for bag in (0..block.len()).filter(|bag| is_drawn(drawn, first + bag)) {
             row.clear();
             row.extend(block.entries(bag).map(|(form, count)| (form as u32, count)));
-            visit(first + bag, &row);
+            visit(first + bag, &mut row);
         }
         Ok(())
     })

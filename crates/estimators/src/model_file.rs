@@ -400,6 +400,9 @@ fn text_to_json(options: &TextOptions) -> Value {
     if options.phrases {
         text["phrases"] = json!(true);
     }
+    if !options.boilerplate.is_empty() {
+        text["boilerplate"] = json!(options.boilerplate);
+    }
     if !options.keep_noise {
         text["keep_noise"] = json!(false);
     }
@@ -434,6 +437,7 @@ fn text_from_json(value: &Value) -> Option<TextOptions> {
             "segment",
             "keep_noise",
             "phrases",
+            "boilerplate",
             "ngrams",
             "min_letters",
             "max_letters",
@@ -463,6 +467,13 @@ fn text_from_json(value: &Value) -> Option<TextOptions> {
         Value::String(word) if word == "none" => StopWords::None,
         _ => return None,
     };
+    let boilerplate = match value.get("boilerplate") {
+        None => Vec::new(),
+        Some(lines) => {
+            let lines = lines.as_array()?.iter().map(|line| line.as_str().map(str::to_owned));
+            lines.collect::<Option<_>>()?
+        }
+    };
     let letters = |key| usize::try_from(value.get(key)?.as_u64()?).ok();
     Some(TextOptions {
         languages,
@@ -470,6 +481,7 @@ fn text_from_json(value: &Value) -> Option<TextOptions> {
         segment: flag("segment", false)?,
         keep_noise: flag("keep_noise", true)?,
         phrases: flag("phrases", false)?,
+        boilerplate,
         stem: value.get("stem")?.as_bool()?,
         // Files written before n-grams were supported have no such field.
         ngrams: match value.get("ngrams") {
@@ -505,6 +517,7 @@ mod tests {
                 stop_words,
                 keep_noise,
                 phrases: keep_noise,
+                boilerplate: if keep_noise { vec!["sent from my phone".into()] } else { Vec::new() },
                 stem: true,
                 ngrams: Some(3),
                 min_letters: 3,
@@ -512,6 +525,7 @@ mod tests {
             };
             assert_eq!(text_from_json(&text_to_json(&options)), Some(options));
         }
+        assert!(text_to_json(&TextOptions::default()).get("boilerplate").is_none());
         assert_eq!(text_from_json(&json!({ "stop_words": "french" })), None);
         let before = json!({ "stop_words": "english", "stem": true, "min_letters": 2, "max_letters": 40 });
         let before = text_from_json(&before).unwrap();

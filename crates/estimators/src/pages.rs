@@ -5,6 +5,7 @@ use countgrid_grid::{Posterior, WindowPosterior};
 use countgrid_io::ModelFile;
 use countgrid_map::{
     Document, DocumentPosterior, Field, FieldKind, GridFacts, GridMap, Page, PageColumn, PageError, Planes,
+    group_digits,
 };
 use countgrid_math::Real;
 use serde_json::Value;
@@ -333,7 +334,13 @@ impl<'a, T: Stored> PageBuilder<'a, T> {
         let mut pages = map.pages(&info.title, &pi, &corpus.vocabulary, &corpus.labels.names, &facts)?;
         let model = (MODEL.to_owned(), file.checksum()?);
         let columns = shown.columns();
+        let lines = corpus.boilerplate.len();
         for page in &mut pages {
+            if lines > 0 {
+                let line = if lines == 1 { "line" } else { "lines" };
+                let fact = format!("{} {line} that most documents of a source have", group_digits(lines));
+                page.facts.push(("Left out".to_owned(), fact));
+            }
             page.facts.push(model.clone());
             page.columns.clone_from(&columns);
         }

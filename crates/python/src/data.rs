@@ -373,6 +373,7 @@ impl<T: Real + Storable> Builder<T> {
             languages: Vec::new(),
             sample: None,
             near_duplicates: Vec::new(),
+            boilerplate: Vec::new(),
         })
     }
 }

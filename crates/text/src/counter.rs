@@ -65,9 +65,11 @@ pub struct Counter {
     forms: HashMap<String, u32>,     // their numbers
     detected: Vec<Option<Language>>, // of each document
     told: Told,
-    unspaced: bool,       // whether some text without spaces was cut by dictionaries
-    present: Vec<u32>,    // forms of the last document, one for each token
-    bag: Vec<(u32, u32)>, // the last document
+    unspaced: bool,        // whether some text without spaces was cut by dictionaries
+    present: Vec<u32>,     // forms of the last document, one for each token
+    line_ends: Vec<usize>, // of the last document: tokens up to the end of each line
+    sorted: Vec<u32>,      // the same forms, ascending
+    bag: Vec<(u32, u32)>,  // the last document
 }
 
 impl Counter {
@@ -84,6 +86,8 @@ impl Counter {
             told: Told::default(),
             unspaced: false,
             present: Vec::new(),
+            line_ends: Vec::new(),
+            sorted: Vec::new(),
             bag: Vec::new(),
         })
     }
@@ -122,7 +126,9 @@ impl Counter {
             documents = self.told.next_stands_for(self.detected.len());
             documents > 0
         };
-        let Forms { forms, joined, detected, unspaced } = self.tokenizer.forms_if(document, compare);
+        let Forms { forms, joined, line_ends, detected, unspaced } =
+            self.tokenizer.forms_if(document, compare);
+        self.line_ends = line_ends;
         if let Some(language) = detected {
             *self.told.documents.entry(language).or_default() += documents;
         }
@@ -144,14 +150,31 @@ impl Counter {
                 next = place + 1;
             }
         } else {
-            self.present.sort_unstable();
-            for same in self.present.chunk_by(|a, b| a == b) {
+            self.sorted.clone_from(&self.present);
+            self.sorted.sort_unstable();
+            for same in self.sorted.chunk_by(|a, b| a == b) {
                 self.bag.push((same[0], u32::try_from(same.len()).map_err(|_| too_many)?));
             }
         }
         self.detected.push(detected);
         self.unspaced |= unspaced;
         Ok(&self.bag)
+    }
+
+    /// The lines of the last document that have a word, each as its forms in their order; none with
+    /// [`TextOptions::ngrams`].
+    ///
+    /// ```
+    /// use countgrid_text::{Counter, TextOptions};
+    /// let mut counter = Counter::new(&TextOptions::default())?;
+    /// counter.read("Red ants\n\n-- 12 --\nSent by an ant")?;
+    /// assert!(counter.lines().eq([&[0, 1][..], &[2, 3, 4, 5]]));
+    /// assert_eq!(counter.finish()?.form(5), Some("ant"));
+    /// # Ok::<(), countgrid_text::TextError>(())
+    /// ```
+    pub fn lines(&self) -> impl Iterator<Item = &[u32]> {
+        let starts = std::iter::once(0).chain(self.line_ends.iter().copied());
+        starts.zip(&self.line_ends).filter_map(|(start, &end)| self.present.get(start..end))
     }
 
     /// Once all documents are read: in which languages they are, by [`Languages`].
@@ -299,6 +322,14 @@ impl WordCounts {
         }
         *self.documents.entry(language).or_default() += 1;
         tokens
+    }
+
+    /// A form by its number, if it was read.
+    ///
+    /// Example: [`Counter::lines`].
+    #[must_use]
+    pub fn form(&self, number: u32) -> Option<&str> {
+        self.texts.get(number as usize).map(String::as_str)
     }
 
     fn add_bag(&mut self, place: usize, language: Language, bag: &[(u32, u32)]) -> u64 {

@@ -85,6 +85,11 @@ pub struct TextOptions {
     /// and are so in as many documents as a word must be, three at least. A phrase of the vocabulary is written with spaces, and where
     /// it is found its words are not counted besides. Words that dictionaries cut from text without spaces are in no phrases. Default: no.
     pub phrases: bool,
+    /// Lines that are left out of every text that has other lines besides, such as the disclaimer below a mail: of each its words, as
+    /// [`Counter::lines`](crate::Counter::lines) has them, with spaces between them. The language of a text is that of all its lines. Not
+    /// used with `ngrams`. Default: none.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub boilerplate: Vec<String>,
     /// Take a text for a sequence of letters, and for its words all runs of so many, which overlap; white space is left
     /// out, and stop words, stems and the limits of letters do not apply. Default: `None`, text is text.
     pub ngrams: Option<usize>,
@@ -115,6 +120,7 @@ impl Default for TextOptions {
             segment: cfg!(feature = "segmenter"),
             keep_noise: false,
             phrases: false,
+            boilerplate: Vec::new(),
             ngrams: None,
             min_letters: 2,
             max_letters: 40,

@@ -40,6 +40,7 @@ pub struct Tokenizer {
     segment: bool,
     keep_noise: bool,
     phrases: bool,
+    boilerplate: HashSet<String>, // words of lines, with spaces between them
     min_letters: usize,
     max_letters: usize,
     ngrams: Option<usize>, // at least 1
@@ -66,6 +67,7 @@ impl Tokenizer {
             segment: options.segment,
             keep_noise: options.keep_noise,
             phrases: options.phrases,
+            boilerplate: options.boilerplate.iter().map(|line| line_of(line.split_whitespace())).collect(),
             min_letters: options.min_letters,
             max_letters: options.max_letters,
             ngrams: options.ngrams,
@@ -131,15 +133,22 @@ impl Tokenizer {
     pub(crate) fn forms_if(&self, text: &str, compare: impl FnOnce() -> bool) -> Forms {
         if let Some(letters) = self.ngrams {
             let forms: Vec<String> = runs(text, letters).collect();
-            return Forms { joined: vec![false; forms.len()], forms, detected: None, unspaced: false };
+            let joined = vec![false; forms.len()];
+            return Forms { forms, joined, line_ends: Vec::new(), detected: None, unspaced: false };
         }
         let text = if self.keep_noise { Cow::Borrowed(text) } else { clean(text) };
         let most = self.max_letters.saturating_add(CUT);
-        let (mut forms, mut joined) = (Vec::new(), Vec::new());
+        let (mut forms, mut joined, mut line_ends) = (Vec::new(), Vec::new(), Vec::new());
         let mut end = None; // of the word before, if it counts
+        let mut line = 0; // where the line of the word before ends
         for word in words(&text, self.segment) {
             let start = word.as_ptr().addr() - text.as_ptr().addr();
             let before = end.take().and_then(|end| text.get(end..start));
+            if start >= line {
+                end_line(&mut line_ends, forms.len());
+                let rest = text.get(start..).unwrap_or_default();
+                line = rest.find('\n').map_or(text.len(), |length| start + length);
+            }
             if !self.keep_noise && is_noise(word) {
                 continue;
             }
@@ -150,6 +159,7 @@ impl Tokenizer {
                 end = Some(start + word.len());
             }
         }
+        end_line(&mut line_ends, forms.len());
         let unspaced = text.contains(is_unspaced);
         let detected = match &self.languages {
             Languages::Known(one) if one.len() == 1 => None,
@@ -161,7 +171,11 @@ impl Tokenizer {
                 })
             }
         };
-        Forms { forms, joined, detected, unspaced: self.segment && unspaced }
+        let mut found = Forms { forms, joined, line_ends, detected, unspaced: self.segment && unspaced };
+        if !self.boilerplate.is_empty() {
+            found.leave_out(|line| self.boilerplate.contains(&line_of(line.iter().map(String::as_str))));
+        }
+        found
     }
 
     /// The language of a text with these forms, each so often, in which it was detected or none.
@@ -236,10 +250,51 @@ pub(crate) struct Forms {
     pub(crate) forms: Vec<String>,
     /// Whether each follows the one before it in the same phrase, if they are one.
     pub(crate) joined: Vec<bool>,
+    /// How many forms there are up to the end of each line that has any; none of n-grams.
+    pub(crate) line_ends: Vec<usize>,
     /// The language that was detected.
     pub(crate) detected: Option<Language>,
     /// Whether it has text without spaces that was cut by dictionaries.
     pub(crate) unspaced: bool,
+}
+
+impl Forms {
+    /// Leaves out lines, unless there is one alone.
+    fn leave_out(&mut self, is_left_out: impl Fn(&[String]) -> bool) {
+        if self.line_ends.len() < 2 {
+            return;
+        }
+        let (mut forms, mut joined, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut start, mut after) = (0, false); // whether the line before was left out
+        for &end in &self.line_ends {
+            let (Some(own), Some(own_joined)) = (self.forms.get_mut(start..end), self.joined.get(start..end))
+            else {
+                break;
+            };
+            start = end;
+            let before = std::mem::replace(&mut after, is_left_out(own));
+            if !after {
+                let first = joined.len();
+                forms.extend(own.iter_mut().map(std::mem::take));
+                joined.extend(own_joined);
+                joined[first] &= !before; // no line is empty
+                ends.push(forms.len());
+            }
+        }
+        (self.forms, self.joined, self.line_ends) = (forms, joined, ends);
+    }
+}
+
+/// Marks the end of a line after so many forms, if there is one since the line before.
+fn end_line(ends: &mut Vec<usize>, forms: usize) {
+    if ends.last().copied().unwrap_or_default() < forms {
+        ends.push(forms);
+    }
+}
+
+/// A line as it is known: its words in normal form, with spaces between them.
+fn line_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    words.map(normal_form).collect::<Vec<_>>().join(" ")
 }
 
 impl fmt::Debug for Tokenizer {

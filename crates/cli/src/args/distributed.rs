@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    ComponentialArgs, ConfigArgs, DuplicateArgs, FitModel, GridArgs, ReadArgs, ReportArgs, ScaleArgs,
-    THREADS, WordArgs, at_most,
+    ComponentialArgs, ConfigArgs, FitModel, GridArgs, KeepArgs, ReadArgs, ReportArgs, ScaleArgs, THREADS,
+    WordArgs, at_most,
 };
 
 #[derive(Args, Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct StartArgs {
     #[arg(long, value_enum, default_value_t = FitModel::Grid)]
     pub(crate) model: FitModel,
     #[command(flatten)]
-    pub(crate) duplicates: DuplicateArgs,
+    pub(crate) keep: KeepArgs,
     #[command(flatten)]
     pub(crate) componential: ComponentialArgs,
     #[command(flatten)]

@@ -69,7 +69,7 @@ fn start_in<T: Stored>(
     let mut input = Input::new(&args.paths, &args.read, &outputs);
     input.options.words = word_options(&args.words)?;
     input.options.scaling = scaling(&args.numbers)?;
-    input.options.keep_near_duplicates = args.duplicates.keep_duplicates;
+    input.keep(&args.keep);
     input.options.keep_documents = false;
     input.options.blocks = block_limits(args.fit.stream, args.fit.block_entries);
     let corpus = input.read::<T>(report)?;

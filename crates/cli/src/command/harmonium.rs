@@ -96,7 +96,7 @@ fn fit_and_save<T: Stored>(
     let mut input = Input::new(&args.paths, &args.read, &outputs);
     input.options.words = word_options(&args.words)?;
     input.options.scaling = scaling(&args.numbers)?;
-    input.options.keep_near_duplicates = args.duplicates.keep_duplicates;
+    input.keep(&args.keep);
     input.options.keep_documents = options.kind == HarmoniumKind::DualWing;
     let corpus = input.read::<T>(report)?;
     let features = match options.kind {

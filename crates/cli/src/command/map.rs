@@ -83,7 +83,7 @@ fn draw<T: Stored>(
     let mut input = Input::new(&args.paths, &args.read, &files.all());
     input.options.words = word_options(&args.words)?;
     input.options.scaling = scaling(&args.numbers)?;
-    input.options.keep_near_duplicates = args.duplicates.keep_duplicates;
+    input.keep(&args.keep);
     input.options.sample = sample(args.sample, args.fit.seed);
     input.options.keep_texts = MAX_TEXT_BYTES;
     input.options.keep_columns = args.columns.keep();
