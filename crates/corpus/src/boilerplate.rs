@@ -347,14 +347,22 @@ impl Boilerplate {
             let Some(line) = self.by_hash.get(&hash).and_then(|&line| self.lines.get(line as usize)) else {
                 continue;
             };
+            // Another line may have the same hash: then its words are not those.
             if is_sequence {
-                let entries = row.iter_mut().skip((start - LINES) as usize).take(line.forms.len());
-                entries.for_each(|(_, form)| *form = 0);
+                let start = (start - LINES) as usize;
+                let Some(own) = row.get_mut(start..start.saturating_add(line.forms.len())) else { continue };
+                if own.iter().zip(&line.forms).all(|(&(_, found), form)| found == form.saturating_add(1)) {
+                    own.iter_mut().for_each(|(_, form)| *form = 0);
+                }
                 continue;
             }
-            for form in &line.forms {
-                if let Ok(entry) = row.binary_search_by_key(form, |&(form, _)| form) {
-                    row[entry].1 = row[entry].1.saturating_sub(1);
+            let entry_of =
+                |row: &[(u32, u32)], form: &u32| row.binary_search_by_key(form, |&(form, _)| form).ok();
+            if line.forms.iter().all(|form| entry_of(row, form).is_some()) {
+                for form in &line.forms {
+                    if let Some((_, count)) = entry_of(row, form).and_then(|entry| row.get_mut(entry)) {
+                        *count = count.saturating_sub(1);
+                    }
                 }
             }
         }
