@@ -392,8 +392,9 @@ fn calls_fail(what: &str, of: impl Fn(&str) -> bool) {
             }
         }
     }
-    assert!(tally.refused > 40, "{} faults were seen", tally.refused);
+    let refused = tally.refused;
     tally.end(&format!("calls that fail, {what}"));
+    assert!(refused > 40, "{refused} faults were seen");
 }
 
 #[test]

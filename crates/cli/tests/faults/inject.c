@@ -44,10 +44,11 @@ static int descriptor(pid_t pid, unsigned long fd) {
 /* The program runs in FOLDER: a relative path is below it. */
 static int named(pid_t pid, unsigned long address) {
     char path[4096] = {0};
-    /* As far as the page reaches: the next may not be there. */
-    size_t length = 4096 - address % 4096;
-    struct iovec here = {path, length < sizeof path - 1 ? length : sizeof path - 1}, there = {(void *)address, here.iov_len};
-    if (process_vm_readv(pid, &here, 1, &there, 1, 0) <= 0)
+    /* Page by page: a path may go on in the next one, which may as well not be there. */
+    size_t first = 4096 - address % 4096;
+    struct iovec here = {path, sizeof path - 1};
+    struct iovec there[] = {{(void *)address, first}, {(void *)(address + first), sizeof path - 1}};
+    if (process_vm_readv(pid, &here, 1, there, 2, 0) <= 0)
         return 0;
     return path[0] != '/' || below(path);
 }
