@@ -4,7 +4,7 @@ use crate::common;
 
 use std::{fs, path::Path};
 
-use common::{TOPICS, results, run, stdout, table};
+use common::{TOPICS, events, results, run, stdout, table, words_and_cells};
 use countgrid_io::load;
 use countgrid_map::read_html;
 use serde_json::Value;
@@ -37,11 +37,6 @@ fn write_texts(folder: &Path) {
     }
 }
 
-fn tables(folder: &Path, name: &str) -> impl PartialEq + use<> {
-    let model = load(folder.join(name)).unwrap();
-    (model.strings("vocabulary").unwrap().to_vec(), model.table("pi").unwrap().clone())
-}
-
 #[test]
 fn disclaimers_are_left_out_told_and_kept_on_request() {
     let folder = tempfile::tempdir().unwrap();
@@ -72,7 +67,10 @@ fn disclaimers_are_left_out_told_and_kept_on_request() {
         !map("plain", "plain-out", &[]).contains("recur") && !folder.join("plain-out/skipped.csv").exists()
     );
     assert!(!of("plain-out", "map.html").contains("that most documents"));
-    assert!(tables(folder, "out/model.safetensors") == tables(folder, "plain-out/model.safetensors"));
+    assert!(
+        words_and_cells(&folder.join("out/model.safetensors"))
+            == words_and_cells(&folder.join("plain-out/model.safetensors"))
+    );
     let text = |output: &str| {
         let file = load(folder.join(output).join("model.safetensors")).unwrap();
         serde_json::from_str::<Value>(&file.metadata["text"]).unwrap()
@@ -115,11 +113,8 @@ fn map_add(folder: &Path) {
     let known = |data: &str| {
         let add = ["map", "out/model.safetensors", "--add", data, "-o", "added", "--json"];
         let printed = stdout(folder, &add);
-        let events = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        events
-            .filter(|event| event["event"] == "added")
-            .map(|event| event["known_share"].clone())
-            .collect::<Vec<_>>()
+        let added = events(&printed, "added").into_iter();
+        added.map(|event| event["known_share"].clone()).collect::<Vec<_>>()
     };
     assert_eq!(known("with"), [1.0]);
     let refused =
@@ -134,8 +129,7 @@ fn each_command_says_whether_it_leaves_them_out() {
     write_texts(folder);
     let left_out = |command: &[&str], args: &[&str]| {
         let printed = stdout(folder, &[command, &["with", "--json"], args].concat());
-        let events = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let lines = events.filter(|event| event["event"] == "boilerplate");
+        let lines = events(&printed, "boilerplate").into_iter();
         lines.map(|event| event["lines"].as_u64().unwrap()).collect::<Vec<_>>()
     };
     for command in [

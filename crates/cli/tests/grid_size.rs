@@ -2,12 +2,7 @@
 
 use std::fs;
 
-use crate::common::{csv, run, stdout};
-
-fn events(printed: &str, kind: &str) -> Vec<serde_json::Value> {
-    let all = printed.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    all.filter(|event| event["event"] == kind).collect()
-}
+use crate::common::{csv, events, run, stdout};
 
 #[test]
 fn the_best_size_of_those_tried_is_taken_and_written_down() {

@@ -166,7 +166,8 @@ pub struct CorpusOptions {
     /// documents and more than a share of [`BOILERPLATE`](crate::BOILERPLATE) of them have the line; [`Corpus::boilerplate`] lists these
     /// lines and [`Corpus::text`] has them, so that they are left out of new documents too. A source is a file of several documents, such as
     /// a table or a mailbox, and each folder with all below it. A line is the sequence of its words ([`WordOptions::keep_noise`]), of which
-    /// numbers are none. The documents of a source come without others between them, as readers hand them over. The share is that of the documents that are taken, and also of all that were read. Not used for sequences
+    /// numbers are none. The documents of a source come without others between them, as readers hand them over. The share is that of the
+    /// documents that are taken, and also of all that were read. Not used for sequences
     /// ([`WordOptions::ngrams`]) and counts, nor where documents are counted against a vocabulary.
     ///
     /// [`Corpus::boilerplate`]: crate::Corpus::boilerplate

@@ -66,12 +66,12 @@ pub fn choose_grid<T: Stored>(
     mut each: impl FnMut(&TriedGrid),
     stop: &Stop,
 ) -> Result<GridChoice, EvaluationError> {
-    let documents = BagTotals::from_blocks(bags)?.non_empty;
+    let (training, held_out) = parts(bags)?;
+    let totals = BagTotals::from_blocks(&training)?;
+    let documents = totals.non_empty.saturating_add(BagTotals::from_blocks(&held_out)?.non_empty);
     let default = GridLayout::choose(None, None, documents)?.cells();
     let window = options.window.as_deref();
     let axes = window.map_or(2, |window| if window.len() > 1 { window.len() } else { 2 });
-    let (training, held_out) = parts(bags)?;
-    let totals = BagTotals::from_blocks(&training)?;
     let mut tried: Vec<TriedGrid> = Vec::new();
     let found = climb(DOUBLINGS, |doublings| {
         let extents = vec![side(default, doublings, axes); axes];
@@ -96,13 +96,9 @@ pub fn choose_grid<T: Stored>(
         tried.push(grid);
         Ok::<_, EvaluationError>(Some(held_out.per_token.value))
     });
-    let layout = match found.map_err(stopped)? {
-        Some(doublings) => {
-            let extents = vec![side(default, doublings, axes); axes];
-            GridLayout::choose(Some(&extents), window, documents)?
-        }
-        None => GridLayout::choose(Some(&vec![side(default, 0, axes); axes]), window, documents)?,
-    };
+    // Where no document has halves, the default.
+    let doublings = found.map_err(stopped)?.unwrap_or(0);
+    let layout = GridLayout::choose(Some(&vec![side(default, doublings, axes); axes]), window, documents)?;
     Ok(GridChoice { layout, tried })
 }
 

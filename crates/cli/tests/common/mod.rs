@@ -171,6 +171,18 @@ pub(crate) fn separation(rows: &[BTreeMap<String, String>], extents: [i64; 2]) -
     right.count() as f64 / nonempty.len() as f64
 }
 
+/// What a run with `--json` printed of one kind.
+pub(crate) fn events(printed: &str, kind: &str) -> Vec<serde_json::Value> {
+    let all = printed.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    all.filter(|event| event["event"] == kind).collect()
+}
+
+/// The words and the distributions of a grid's model.
+pub(crate) fn words_and_cells(model: &Path) -> impl PartialEq + use<> {
+    let model = countgrid_io::load(model).unwrap();
+    (model.strings("vocabulary").unwrap().to_vec(), model.table("pi").unwrap().clone())
+}
+
 /// A number that an environment variable gives, or this one: how long and from which seed a campaign runs.
 pub(crate) fn setting(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |text| {
