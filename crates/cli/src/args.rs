@@ -536,7 +536,7 @@ pub(crate) struct WordArgs {
 #[command(next_help_heading = "Grid")]
 pub(crate) struct GridArgs {
     /// Cells along each axis, such as 32x32, 40 or 12x12x12; or `auto`, up to four times fewer or more than by default, whichever makes
-    /// documents that are held out most probable, at three to nine times the time [default: a square with about half as many cells as
+    /// documents that are held out most probable, at four to eight times the processor time [default: a square with about half as many cells as
     /// documents, 4x4 to 64x64]
     #[arg(long, value_name = "SIDES")]
     pub(crate) grid: Option<GridSize>,
