@@ -12,6 +12,8 @@ mod code;
 mod counts;
 mod docword;
 mod folder;
+#[cfg(all(feature = "archives", feature = "mail", feature = "npz", feature = "office", feature = "pdf"))]
+mod formats;
 mod fuzzing;
 mod json;
 #[cfg(feature = "mail")]

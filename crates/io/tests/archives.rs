@@ -116,3 +116,22 @@ fn archives_cut_anywhere_do_no_harm() {
     let refused = read(cut.path().join("a.zip"), &ReadOptions::default()).unwrap_err().to_string();
     assert!(refused.contains("no documents: damaged ZIP"), "{refused}");
 }
+
+#[test]
+fn the_checksum_behind_a_compressed_archive_is_checked() {
+    let whole = gzip(&bytes("gnu.tar"));
+    let (mut wrong, mut cut) = (whole.clone(), whole);
+    let sum = wrong.len() - 8; // the checksum and the length are the last eight bytes
+    wrong[sum] ^= 1;
+    cut.pop();
+    let folder = folder(&[("a.tar.gz", &wrong), ("b.tar.gz", &cut), ("c.txt", b"A text.")]);
+    let (_, summary) = documents(folder.path());
+    let lost = summary.left_out.iter().filter(|left| left.lost);
+    let told: Vec<_> =
+        lost.map(|left| (left.path.strip_prefix(folder.path()).unwrap(), left.why.as_str())).collect();
+    let expected = [
+        ("a.tar.gz", "the gzip stream is damaged: corrupt gzip stream does not have a matching checksum"),
+        ("b.tar.gz", "the gzip stream ends too early"),
+    ];
+    assert_eq!(told, expected.map(|(name, why)| (Path::new(name), why)));
+}

@@ -128,6 +128,24 @@ fn what_stands_on_a_page_is_read_in_its_order() {
 }
 
 #[test]
+fn space_between_letters_is_a_blank_only_where_it_is_none_of_theirs() {
+    let shown = |contents: &str| read(&page(&stream("", contents.as_bytes()), &[])).unwrap();
+    // As Ghostscript writes "leaves a scent": each string begins where the last letter ended.
+    let blanks = "BT /F 10 Tf 0 700 Td (leave) Tj 2.5 Tc 23.9 0 Td (sas) Tj 0 Tc 20.56 0 Td (cent) Tj ET";
+    assert_eq!(shown(blanks), "leaves a scent");
+    assert_eq!(shown("BT /F 10 Tf 0 700 Td 2.5 Tc (A&B<Ca) Tj 0 Tc 51.13 0 Td (nd) Tj ET"), "A & B < C and");
+    assert_eq!(
+        shown("BT /F 10 Tf 0 700 Td (i) Tj 2.5 Tc 2.22 0 Td (sa) Tj 0 Tc -2.22 -12 Td (name) Tj ET")
+            .replace('\n', " "),
+        "is a name"
+    );
+    // Spaced letters, of one string and of several, and beside others.
+    assert_eq!(shown("BT /F 10 Tf 0 700 Td 3 Tc (HEAD) Tj (ING) Tj ET"), "HEADING");
+    assert_eq!(shown("BT /F 10 Tf 0 700 Td 3 Tc [(FAQ) 0 (s)] TJ 0 Tc ( and) Tj ET"), "FAQs and");
+    assert_eq!(shown("BT /F 10 Tf 0 700 Td (the ) Tj 3 Tc (FAQ) Tj ET"), "the FAQ");
+}
+
+#[test]
 fn what_is_not_read_says_why() {
     let said = |name: &str| read(&fixture(name)).unwrap_err();
     assert_eq!(said("encrypted.pdf"), "an encrypted PDF, which is not read");

@@ -23,6 +23,9 @@ const FONTS: usize = 1 << 20;
 /// What is wider than this, in the size of the letters, is a blank; TeX's narrowest is 0.22, and kerning is less than 0.1.
 const BLANK: f64 = 0.17;
 
+/// Single letters in a row that are words, or the ends of words.
+const SINGLE_LETTERS: usize = 4;
+
 type Matrix = [f64; 6];
 
 const UNIT: Matrix = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0];
@@ -83,11 +86,20 @@ struct End {
     width: f64,
 }
 
+impl End {
+    fn distance(&self, other: &Self) -> f64 {
+        (self.x - other.x).hypot(self.y - other.y)
+    }
+}
+
 /// Collects the text of pages.
 pub(super) struct Writer {
     pub(super) text: String,
     limit: usize,
     end: Option<End>,
+    /// The same without the space that its string adds to each letter, and where in the text such space of the string may be a blank.
+    letter_end: Option<End>,
+    gaps: Vec<usize>,
     /// Codes of which the font said what they are, and others.
     pub(super) known: usize,
     pub(super) unknown: usize,
@@ -102,6 +114,8 @@ impl Writer {
             text: String::new(),
             limit,
             end: None,
+            letter_end: None,
+            gaps: Vec::new(),
             known: 0,
             unknown: 0,
             pictures: 0,
@@ -128,7 +142,8 @@ impl Writer {
                 run.operators(self, file, &data, 0)?;
             }
         }
-        self.end = None;
+        (self.end, self.letter_end) = (None, None);
+        self.gaps.clear();
         self.end_line();
         Ok(())
     }
@@ -199,6 +214,28 @@ impl Writer {
         Ok(())
     }
 
+    /// Whether what is shown here goes on where a letter ended.
+    fn goes_on_at(&self, start: &End) -> bool {
+        let ends_with_letter = self.text.chars().next_back().is_some_and(|last| !last.is_whitespace());
+        ends_with_letter && self.end.is_some_and(|end| end.distance(start) < BLANK * start.size)
+    }
+
+    /// Makes space between the letters of the last string blanks, if what comes next goes on at the last letter and not behind its space.
+    fn settle_gaps(&mut self, start: &End) {
+        let goes_on = |(letter, end): (End, End)| {
+            let distance = letter.distance(start);
+            distance < BLANK * start.size && distance < end.distance(start)
+        };
+        if self.letter_end.zip(self.end).is_some_and(goes_on) {
+            for &gap in self.gaps.iter().rev() {
+                if self.text.is_char_boundary(gap) {
+                    self.text.insert(gap, ' ');
+                }
+            }
+        }
+        self.gaps.clear();
+    }
+
     /// Ends the line, unless a word goes on in the next one.
     fn break_line(&mut self, next: &str) {
         let line = self.text.trim_end_matches(' ').len();
@@ -225,6 +262,8 @@ struct Run<'a> {
     text: Matrix,
     operands: Vec<Object>,
     parts: usize,
+    /// Of the string before.
+    last_spacing: f64,
     /// By the names that the resources have for them.
     fonts: HashMap<Rc<[u8]>, Rc<Font>>,
 }
@@ -239,6 +278,7 @@ impl<'a> Run<'a> {
             text: UNIT,
             operands: Vec::new(),
             parts: 0,
+            last_spacing: 0.0,
             fonts: HashMap::new(),
         }
     }
@@ -409,7 +449,9 @@ impl<'a> Run<'a> {
         let Some(font) = self.state.font.clone() else { return Ok(()) };
         let State { size, spacing, blank_spacing, stretch, rise, .. } = self.state;
         let mut rest = string;
+        let mut apart = false;
         while let Some((shown, length)) = font.next(rest) {
+            let is_first = rest.len() == string.len();
             rest = &rest[length..];
             let seen = after(&moved(0.0, rise, &self.text), &self.state.page);
             let [along, size_on_page] = [(seen[0], seen[1]), (seen[2], seen[3])].map(|(x, y)| x.hypot(y));
@@ -422,6 +464,17 @@ impl<'a> Run<'a> {
                 size: size_on_page * size.abs(),
                 width: width.abs() * along,
             };
+            if is_first {
+                writer.settle_gaps(&start);
+                apart = string.len() <= SINGLE_LETTERS
+                    && spacing != self.last_spacing
+                    && writer.goes_on_at(&start);
+            } else if !apart
+                && spacing * stretch * along > BLANK * start.size
+                && shown.text.as_deref() != Some(" ")
+            {
+                writer.gaps.push(writer.text.len());
+            }
             let more = spacing + if shown.is_blank { blank_spacing } else { 0.0 };
             let text = shown.text.as_deref();
             // Ghostscript writes kerning as a blank that has hardly any width.
@@ -434,11 +487,18 @@ impl<'a> Run<'a> {
             }
             writer.put(text.unwrap_or(" "), start)?;
             self.text = moved(width + more * stretch, 0.0, &self.text);
-            // Space between many letters is part of them, however wide; between two it may stand for a blank, as Ghostscript does it.
-            let end = if string.len() > 2 { UNIT } else { moved(-more * stretch, 0.0, &UNIT) };
-            let seen = after(&after(&moved(0.0, rise, &end), &self.text), &self.state.page);
-            writer.end = Some(End { x: seen[4], y: seen[5], ..start });
+            // Space between letters is part of them, however wide, but where Ghostscript writes it for blanks that are as wide as each
+            // other, as in "leave(s a s)cent": there a letter before it or behind it has none.
+            let end = |back: f64| {
+                let end = moved(back, 0.0, &UNIT);
+                let seen = after(&after(&moved(0.0, rise, &end), &self.text), &self.state.page);
+                End { x: seen[4], y: seen[5], ..start }
+            };
+            let letter_end = end(-more * stretch);
+            writer.letter_end = Some(letter_end);
+            writer.end = Some(if apart { letter_end } else { end(0.0) });
         }
+        self.last_spacing = spacing;
         Ok(())
     }
 }
