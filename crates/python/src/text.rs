@@ -1,10 +1,12 @@
 //! Texts to counts.
 
-use countgrid_corpus::{Corpus, CorpusOptions, WordOptions};
-use countgrid_text::{Language, Languages, StopWords, TextError, TextOptions};
+use countgrid_corpus::{Corpus, CorpusError, CorpusOptions, WordOptions};
+use countgrid_text::{
+    Language, Languages, PartLanguages, PartOptions, PartWords, StopWords, TextError, TextOptions,
+};
 use numpy::PyArray1;
-use pyo3::prelude::*;
-use serde::Deserialize;
+use pyo3::{prelude::*, pybacked::PyBackedBytes, types::PyBytes};
+use serde::{Deserialize, Serialize};
 
 use crate::errors;
 
@@ -129,12 +131,91 @@ pub(crate) fn select_words<'py>(
 ) -> PyResult<Selected<'py>> {
     let options = plain(words_from(options)?);
     let corpus = py.detach(|| Corpus::<f64>::from_texts(&texts, &options)).map_err(errors::corpus)?;
-    let languages = match &corpus.text.languages {
+    let (languages, text) = found(&corpus.text)?;
+    Ok((arrays(py, &corpus)?, corpus.vocabulary, languages, text))
+}
+
+/// The languages that were found, and how texts became words, as JSON.
+fn found(text: &TextOptions) -> PyResult<(Vec<&'static str>, String)> {
+    let languages = match &text.languages {
         Languages::Known(languages) => languages.iter().map(|language| language.code()).collect(),
         _ => Vec::new(),
     };
-    let text = serde_json::to_string(&corpus.text).map_err(errors::value)?;
-    Ok((arrays(py, &corpus)?, corpus.vocabulary, languages, text))
+    Ok((languages, serde_json::to_string(text).map_err(errors::value)?))
+}
+
+/// What is counted in parts, as bytes that an engine moves.
+fn packed<'py>(py: Python<'py>, part: &impl Serialize) -> PyResult<Bound<'py, PyBytes>> {
+    Ok(PyBytes::new(py, &serde_json::to_vec(part).map_err(errors::value)?))
+}
+
+fn unpacked<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> PyResult<T> {
+    serde_json::from_slice(bytes).map_err(|error| errors::value(format_args!("a part is damaged: {error}")))
+}
+
+/// The language of each text of a part, by itself.
+#[pyfunction]
+pub(crate) fn part_languages<'py>(
+    py: Python<'py>,
+    texts: Vec<String>,
+    options: &str,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let options = words_from(options)?.for_text();
+    let part = py.detach(|| PartLanguages::read(&texts, &options)).map_err(errors::value)?;
+    packed(py, &part)
+}
+
+/// How the texts of each part are to be counted, from the languages of all parts in their order.
+#[pyfunction]
+pub(crate) fn settle_languages<'py>(
+    py: Python<'py>,
+    options: &str,
+    parts: Vec<PyBackedBytes>,
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    let options = words_from(options)?.for_text();
+    let parts = parts.iter().map(|part| unpacked(part)).collect::<PyResult<Vec<PartLanguages>>>()?;
+    let settled = PartLanguages::settle(&parts, &options).map_err(errors::value)?;
+    settled.iter().map(|part| packed(py, part)).collect()
+}
+
+/// Counts the words of the texts of a part.
+#[pyfunction]
+pub(crate) fn part_words<'py>(
+    py: Python<'py>,
+    texts: Vec<String>,
+    part: PyBackedBytes,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let part: PartOptions = unpacked(&part)?;
+    let words = py.detach(|| PartWords::read(&texts, &part)).map_err(errors::value)?;
+    packed(py, &words)
+}
+
+/// Adds up the words of two parts.
+#[pyfunction]
+pub(crate) fn merge_words<'py>(
+    py: Python<'py>,
+    one: PyBackedBytes,
+    other: PyBackedBytes,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let mut words: PartWords = unpacked(&one)?;
+    words.merge(unpacked(&other)?);
+    packed(py, &words)
+}
+
+/// The vocabulary of the words of all parts, the languages that were found, and how texts became words, as JSON.
+#[pyfunction]
+pub(crate) fn select_merged(
+    words: PyBackedBytes,
+    part: PyBackedBytes,
+) -> PyResult<(Vec<String>, Vec<&'static str>, String)> {
+    let words: PartWords = unpacked(&words)?;
+    let selected = words.select(&unpacked(&part)?).map_err(errors::value)?;
+    if selected.vocabulary.is_empty() {
+        let documents = selected.languages.iter().map(|&(_, documents)| documents).sum();
+        return Err(errors::corpus(CorpusError::NoWords { path: "texts".into(), documents }));
+    }
+    let (languages, text) = found(&selected.options)?;
+    Ok((selected.vocabulary, languages, text))
 }
 
 /// Counts the words of a vocabulary in texts.

@@ -20,3 +20,16 @@ def rows(first, last, fraction=False):
     words = (tokens // 3 // 5 + tokens * tokens % 4) % COLUMNS
     counts = 1.0 + (tokens % 7) / 10 if fraction else np.ones(len(tokens))
     return sp.csr_matrix((counts, (tokens // 3 - first, words)), shape=(last - first, COLUMNS))
+
+
+#: Texts of four languages, some too short to tell theirs.
+TEXTS = [
+    "The ants follow the trail that other ants have left before them on their way to the food.",
+    "Die Ameisen folgen der Spur, die andere Ameisen vor ihnen zum Futter gelegt haben.",
+    "Les fourmis suivent la piste que d'autres fourmis ont laissée sur le chemin de la nourriture.",
+    "Муравьи идут по следу, который другие муравьи оставили для них на пути к пище.",
+    "Red trails and ants' trails",
+    "Ameisen",
+    "",
+] * 9
+WORDS = [dict(), dict(stem=True, min_count=2), dict(ngrams=3), dict(language=["de", "en"], stop_words=None, max_words=7)]

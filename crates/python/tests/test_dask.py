@@ -18,9 +18,9 @@ distributed = pytest.importorskip("distributed", reason="Dask is not installed: 
 
 import dask  # noqa: E402
 import dask.array as da  # noqa: E402
-from bags import COLUMNS, GRID, OTHERS, ROWS, rows  # noqa: E402
+from bags import COLUMNS, GRID, OTHERS, ROWS, TEXTS, WORDS, rows  # noqa: E402
 
-from countgrid import CountingGrid, LatentDirichlet, MultinomialMixture  # noqa: E402
+from countgrid import CountingGrid, LatentDirichlet, MultinomialMixture, TextVectorizer  # noqa: E402
 from countgrid.distributed import dask as parts  # noqa: E402
 
 
@@ -246,3 +246,64 @@ def test_what_is_refused(client):
         parts.fit(CountingGrid(**GRID), [], client=client)
     with pytest.raises(ValueError, match="rechunk"):
         parts.fit(CountingGrid(**GRID), da.ones((4, 4), chunks=(2, 2)), client=client)
+
+
+@pytest.mark.parametrize("options", WORDS)
+def test_words_are_selected_as_on_one_machine(client, options):
+    whole = TextVectorizer(**options).fit(TEXTS)
+    blocks = [dask.delayed(TEXTS[low:high]) for low, high in ((0, 1), (1, 1), (1, 40), (40, len(TEXTS)))]
+    parts_of = parts.fit(TextVectorizer(**options), blocks, client=client)
+    assert parts_of.__dict__ == whole.__dict__
+    counts = dask.compute(*parts.transform(parts_of, blocks))
+    assert (sp.vstack(counts) != whole.transform(TEXTS)).nnz == 0
+
+
+def test_texts_of_bags_and_series(client):
+    pandas = pytest.importorskip("pandas")
+    import dask.bag
+
+    expected = TextVectorizer().fit(TEXTS).vocabulary_
+    bag = dask.bag.from_sequence(TEXTS, npartitions=3)
+    assert parts.fit(TextVectorizer(), bag, client=client).vocabulary_ == expected
+    series = [dask.delayed(pandas.Series(part.tolist())) for part in np.array_split(TEXTS, 4)]
+    words = parts.fit(TextVectorizer(), series, client=client)
+    assert words.vocabulary_ == expected
+    # From texts to a grid without a row on this machine.
+    grid = parts.fit(CountingGrid((4, 4), (2, 2), max_iter=2, random_state=1), parts.transform(words, bag), client=client)
+    own = CountingGrid((4, 4), (2, 2), max_iter=2, random_state=1).fit(words.transform(TEXTS))
+    assert grid.to_bytes() == own.to_bytes()
+
+
+def test_a_worker_lost_while_words_are_counted():
+    """Its texts are read again."""
+    with cluster(2) as own, distributed.Client(own) as client:
+        place = next(iter(own.workers.values())).pid
+
+        def block(low, high):
+            if low == 0 and os.getpid() == place:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return TEXTS[low:high]
+
+        blocks = [dask.delayed(block)(low, low + 9) for low in range(0, len(TEXTS), 9)]
+        words = parts.fit(TextVectorizer(), blocks, client=client)
+    assert words.vocabulary_ == TextVectorizer().fit(TEXTS).vocabulary_
+
+
+def test_texts_that_cannot_be_counted_are_refused(client):
+    with pytest.raises(TypeError, match="document 1 is of type int, and should be a str"):
+        parts.fit(TextVectorizer(), [dask.delayed(["ants", 3])], client=client)
+    with pytest.raises(ValueError, match="there are no blocks of texts"):
+        parts.fit(TextVectorizer(), [], client=client)
+    with pytest.raises(ValueError, match="phrases are looked for in whole collections"):
+        parts.fit(TextVectorizer(phrases=True), [TEXTS], client=client)
+    with pytest.raises(ValueError, match="have no checkpoint"):
+        parts.fit(TextVectorizer(), [TEXTS], client=client, checkpoint="state")
+    with pytest.raises(TypeError, match="X is a str, and needs to be a Dask bag"):
+        parts.fit(TextVectorizer(), "ants", client=client)
+    with pytest.raises(ValueError, match="X has 2 axes"):
+        parts.fit(TextVectorizer(), da.ones((2, 2)), client=client)
+    with pytest.raises(ValueError) as error:
+        parts.fit(TextVectorizer(), [["a", "an"], ["the"]], client=client)
+    with pytest.raises(ValueError) as alone:
+        TextVectorizer().fit(["a", "an", "the"])
+    assert str(error.value) == str(alone.value)

@@ -18,12 +18,12 @@ if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
 
 import bags  # noqa: E402
 import pyarrow as pa  # noqa: E402
-from bags import COLUMNS, GRID, OTHERS, ROWS, rows  # noqa: E402
+from bags import COLUMNS, GRID, OTHERS, ROWS, TEXTS, WORDS, rows  # noqa: E402
 from pyspark import cloudpickle  # noqa: E402
 from pyspark.ml.linalg import Vectors, VectorUDT  # noqa: E402
 from pyspark.sql import SparkSession, types  # noqa: E402
 
-from countgrid import CountingGrid, LatentDirichlet, MultinomialMixture  # noqa: E402
+from countgrid import CountingGrid, LatentDirichlet, MultinomialMixture, TextVectorizer  # noqa: E402
 from countgrid.distributed import spark as parts  # noqa: E402
 
 
@@ -372,3 +372,30 @@ def test_rows_that_have_changed_are_refused(session, monkeypatch, tmp_path):
     with pytest.raises(RuntimeError, match="Spark has given up in iteration 2 .ValueError: the documents of leaf 0 are not those that"):
         with rows_lost(session, monkeypatch):
             parts.fit(MultinomialMixture(2, random_state=1), X)
+
+
+@pytest.mark.parametrize("options", WORDS)
+def test_words_are_selected_as_on_one_machine(session, options):
+    whole = TextVectorizer(**options).fit(TEXTS)
+    own = session.sparkContext.parallelize(TEXTS, 3)
+    words = parts.fit(TextVectorizer(**options), own)
+    assert words.__dict__ == whole.__dict__
+    assert (sp.vstack(parts.transform(words, own).collect()) != whole.transform(TEXTS)).nnz == 0
+
+
+def test_texts_of_a_data_frame(session):
+    frame = session.createDataFrame([(number, text) for number, text in enumerate(TEXTS)], "number int, `the.text` string")
+    words = parts.fit(TextVectorizer(), frame, column="the.text")
+    assert words.vocabulary_ == TextVectorizer().fit(TEXTS).vocabulary_
+    own = dict(max_iter=2, random_state=1)
+    grid = parts.fit(CountingGrid((4, 4), (2, 2), **own), parts.transform(words, frame, column="the.text"))
+    assert grid.to_bytes() == CountingGrid((4, 4), (2, 2), **own).fit(words.transform(TEXTS)).to_bytes()
+    with pytest.raises(ValueError, match="X has no column 'text', but number, the.text"):
+        parts.fit(TextVectorizer(), frame, column="text")
+
+
+def test_texts_that_cannot_be_counted_are_refused(session):
+    with pytest.raises(ValueError, match="document 1 is of type NoneType, and should be a str"):
+        parts.fit(TextVectorizer(), session.sparkContext.parallelize(["ants", None], 1))
+    with pytest.raises(ValueError, match="phrases are looked for in whole collections"):
+        parts.fit(TextVectorizer(phrases=True), session.sparkContext.parallelize(TEXTS, 2))

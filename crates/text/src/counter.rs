@@ -5,6 +5,7 @@ use std::{
 
 use crate::{
     Language, Languages, Selection, StopWords, TextError, TextOptions, Tokenizer,
+    parts::Stem,
     phrases::{Part, Phrases, Search},
     tokenizer::Forms,
     vocabulary::Features,
@@ -129,9 +130,7 @@ impl Counter {
         let Forms { forms, joined, line_ends, detected, unspaced } =
             self.tokenizer.forms_if(document, compare);
         self.line_ends = line_ends;
-        if let Some(language) = detected {
-            *self.told.documents.entry(language).or_default() += documents;
-        }
+        self.told.add(detected, documents);
         for form in forms {
             visit(&form);
             let next = u32::try_from(self.forms.len()).ok().filter(|&next| next < NO_WORD);
@@ -182,43 +181,32 @@ impl Counter {
     /// # Errors
     /// As [`Tokenizer::new`].
     pub fn finish(self) -> Result<WordCounts, TextError> {
-        let Self { mut options, forms, detected, told, unspaced, .. } = self;
-        if options.languages == Languages::Auto {
-            options.languages = Languages::Known(told.frequent(detected.len()));
-        }
-        if options.stop_words == StopWords::Auto && options.languages == Languages::english() {
-            options.stop_words = StopWords::English;
-        }
-        options.segment &= unspaced;
-        let tokenizer = Tokenizer::new(&options)?;
-        let languages = match &options.languages {
-            Languages::Known(languages) => languages.clone(),
-            Languages::Auto => Vec::new(),
-        };
-        let mut texts = vec![String::new(); forms.len()];
-        forms.into_iter().for_each(|(form, number)| texts[number as usize] = form);
-        let of_languages: Vec<_> = languages.iter().map(|_| InLanguage::new(texts.len())).collect();
-        Ok(WordCounts {
-            options,
-            tokenizer,
-            texts,
-            detected,
-            languages,
-            of_languages,
-            words: HashMap::new(),
-            stems: HashMap::new(),
-            uses: Vec::new(),
-            spread: Vec::new(),
-            documents: BTreeMap::new(),
-            tokens: 0,
-            adjacent: 0,
-            phrases: Phrases::default(),
-            stems_of_phrases: HashMap::new(),
-            surfaces: HashMap::new(),
-            search: None,
-            present: Vec::new(),
-        })
+        let Self { options, forms, detected, told, unspaced, .. } = self;
+        let options = settled(options, &told, detected.len(), unspaced);
+        WordCounts::new(options, forms, detected)
     }
+
+    /// As [`Counter::finish`], with the languages of the documents, and with the options as they are.
+    pub(crate) fn finish_with(self, detected: Vec<Option<Language>>) -> Result<WordCounts, TextError> {
+        WordCounts::new(self.options, self.forms, detected)
+    }
+}
+
+/// Options with what is known of a collection once all its documents are read.
+pub(crate) fn settled(
+    mut options: TextOptions,
+    told: &Told,
+    documents: usize,
+    unspaced: bool,
+) -> TextOptions {
+    if options.languages == Languages::Auto {
+        options.languages = Languages::Known(told.frequent(documents));
+    }
+    if options.stop_words == StopWords::Auto && options.languages == Languages::english() {
+        options.stop_words = StopWords::English;
+    }
+    options.segment &= unspaced;
+    options
 }
 
 /// The languages that the documents so far told, and which of the next are compared by their letters.
@@ -227,7 +215,7 @@ impl Counter {
 /// find nothing new, and documents that are not compared are as those that do not tell. Each decision depends on the documents
 /// before it alone, which are read one after the other.
 #[derive(Debug, Default)]
-struct Told {
+pub(crate) struct Told {
     documents: BTreeMap<Language, u64>, // each that was compared for itself and those passed over
     by_letters: u64,                    // documents so far that only letters could tell the language of
 }
@@ -235,13 +223,20 @@ struct Told {
 impl Told {
     /// How many documents one stands for that only its letters could tell the language of, after `before` documents; none if it
     /// is passed over.
-    fn next_stands_for(&mut self, before: usize) -> u64 {
+    pub(crate) fn next_stands_for(&mut self, before: usize) -> u64 {
         let number = self.by_letters;
         self.by_letters += 1;
         match number < COMPARED || self.frequent(before).len() > 1 {
             true => 1,
             false if number.is_multiple_of(ONE_IN) => ONE_IN,
             false => 0,
+        }
+    }
+
+    /// A document that tells its language or does not, and stands for so many.
+    pub(crate) fn add(&mut self, language: Option<Language>, documents: u64) {
+        if let Some(language) = language {
+            *self.documents.entry(language).or_default() += documents;
         }
     }
 
@@ -302,6 +297,80 @@ struct Uses {
 }
 
 impl WordCounts {
+    /// Nothing counted yet.
+    fn new(
+        options: TextOptions,
+        forms: HashMap<String, u32>,
+        detected: Vec<Option<Language>>,
+    ) -> Result<Self, TextError> {
+        let tokenizer = Tokenizer::new(&options)?;
+        let languages = match &options.languages {
+            Languages::Known(languages) => languages.clone(),
+            Languages::Auto => Vec::new(),
+        };
+        let mut texts = vec![String::new(); forms.len()];
+        forms.into_iter().for_each(|(form, number)| texts[number as usize] = form);
+        let of_languages: Vec<_> = languages.iter().map(|_| InLanguage::new(texts.len())).collect();
+        Ok(Self {
+            options,
+            tokenizer,
+            texts,
+            detected,
+            languages,
+            of_languages,
+            words: HashMap::new(),
+            stems: HashMap::new(),
+            uses: Vec::new(),
+            spread: Vec::new(),
+            documents: BTreeMap::new(),
+            tokens: 0,
+            adjacent: 0,
+            phrases: Phrases::default(),
+            stems_of_phrases: HashMap::new(),
+            surfaces: HashMap::new(),
+            search: None,
+            present: Vec::new(),
+        })
+    }
+
+    /// What was counted without phrases: stems with their words, documents in each language, tokens.
+    pub(crate) fn into_parts(self) -> (BTreeMap<String, Stem>, BTreeMap<Language, usize>, u64) {
+        let Self { words, stems, uses, spread, documents, tokens, .. } = self;
+        let mut names: Vec<(String, Stem)> = spread
+            .into_iter()
+            .map(|documents| (String::new(), Stem { documents, words: BTreeMap::new() }))
+            .collect();
+        stems.into_iter().for_each(|(stem, number)| names[number as usize].0 = stem);
+        for ((word, stem), number) in words {
+            names[stem as usize].1.words.insert(word, uses[number as usize].tokens);
+        }
+        (names.into_iter().collect(), documents, tokens)
+    }
+
+    /// The counts of documents that are not here.
+    pub(crate) fn from_parts(
+        options: &TextOptions,
+        parts: BTreeMap<String, Stem>,
+        documents: BTreeMap<Language, usize>,
+        tokens: u64,
+    ) -> Result<Self, TextError> {
+        let mut counts = Self::new(options.clone(), HashMap::new(), Vec::new())?;
+        let read = documents.values().try_fold(0usize, |sum, &own| sum.checked_add(own));
+        let too_many = TextError::TooMany { document: read.unwrap_or(usize::MAX) };
+        read.ok_or(too_many)?;
+        for (stem, Stem { documents, words }) in parts {
+            let number = u32::try_from(counts.spread.len()).map_err(|_| too_many)?;
+            counts.spread.push(documents);
+            counts.stems.insert(stem, number);
+            for (word, tokens) in words {
+                let place = u32::try_from(counts.uses.len()).map_err(|_| too_many)?;
+                counts.uses.push(Uses { tokens, stem: number, text: String::new() });
+                counts.words.insert((word, number), place);
+            }
+        }
+        Ok(Self { documents, tokens, ..counts })
+    }
+
     /// Counts a document, by its number in the order of reading and the bag that [`Counter::read`] has made of it; returns its
     /// tokens, stop words not counted. Forms and documents that were not read are passed over.
     pub fn add(&mut self, document: usize, bag: &[(u32, u32)]) -> u64 {

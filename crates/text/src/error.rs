@@ -17,6 +17,10 @@ pub enum TextError {
     Segmenter,
     /// More distinct words, or more tokens of one word in the document, than a `u32` counts.
     TooMany { document: usize },
+    /// Phrases of documents that are read in parts.
+    PhrasesInParts,
+    /// A part of other documents than before.
+    OtherDocuments { expected: usize, found: usize },
 }
 
 impl core::fmt::Display for TextError {
@@ -36,6 +40,13 @@ impl core::fmt::Display for TextError {
             Self::TooMany { document } => {
                 write!(f, "document {document} has more words than can be counted")
             }
+            Self::PhrasesInParts => {
+                f.write_str("phrases are looked for in whole collections, not in parts: switch them off")
+            }
+            Self::OtherDocuments { expected, found } => write!(
+                f,
+                "a part has {found} documents and had {expected} when their languages were told: it must be read again as it was"
+            ),
         }
     }
 }

@@ -22,6 +22,8 @@
 //! [`TextOptions::ngrams`] takes a text for a sequence instead, of nucleotides or amino acids, and its runs of so many
 //! letters for words. [`Levels`] ranks features by their information about labels.
 //!
+//! [`PartLanguages`] and [`PartWords`] select the vocabulary of a collection that lies on several machines.
+//!
 //! The result depends on the documents and the options alone, never on hashing: the same vocabulary in the
 //! same order on every run and machine, and permuting documents permutes bags, up to one thing: of thousands of titles in one
 //! language not all are compared by their letters, and which ones depends on the order ([`Languages::Auto`]). Memory grows with the
@@ -29,7 +31,7 @@
 //!
 //! # Features
 //! `segmenter`: words of Chinese, Japanese, Thai, Khmer, Lao and Burmese, by the dictionaries of ICU, 2 MB.
-//! `serde`: options are read and written.
+//! `serde`: options, and what is counted in parts, are read and written.
 #![doc(html_root_url = "https://docs.rs/countgrid-text/latest")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
@@ -43,6 +45,7 @@ pub mod fuzzing;
 mod language;
 mod noise;
 mod options;
+mod parts;
 mod phrases;
 mod relevance;
 mod segment;
@@ -56,6 +59,7 @@ pub use crate::{
     error::TextError,
     language::Language,
     options::{Languages, StopWords, TextOptions},
+    parts::{PartLanguages, PartOptions, PartWords},
     relevance::{Levels, variances},
     select::Selection,
     tokenizer::Tokenizer,

@@ -6,6 +6,7 @@ mod fuzzing;
 mod languages;
 mod news;
 mod noise;
+mod parts;
 mod phrases;
 mod relevance;
 mod tokenizer;

@@ -200,5 +200,20 @@ def select_words(texts: list[str], options: str) -> tuple[Arrays, list[str], lis
     """Selects the vocabulary of texts: their counts in compressed sparse rows, the words, the languages that were found, and how
     texts became words."""
 
+def part_languages(texts: list[str], options: str) -> bytes:
+    """The language of each text of a part, by itself."""
+
+def settle_languages(options: str, parts: list[bytes]) -> list[bytes]:
+    """How the texts of each part are to be counted, from the languages of all parts in their order."""
+
+def part_words(texts: list[str], part: bytes) -> bytes:
+    """Counts the words of the texts of a part."""
+
+def merge_words(one: bytes, other: bytes) -> bytes:
+    """Adds up the words of two parts."""
+
+def select_merged(words: bytes, part: bytes) -> tuple[list[str], list[str], str]:
+    """The vocabulary of the words of all parts, the languages that were found, and how texts became words."""
+
 def count_words(texts: list[str], vocabulary: list[str], options: str) -> Arrays:
     """Counts the words of a vocabulary in texts."""

@@ -12,7 +12,7 @@ from . import _core
 from ._base import StepwiseModel, precision_is_double
 from ._data import jobs_of, repeated, validated
 from ._page import MapPage
-from ._text import _texts
+from ._text import texts
 
 
 class _GridModel(StepwiseModel):
@@ -108,7 +108,7 @@ class _GridOfCells(_GridModel):
             data = self._bags(documents)
             titles = [f"document {number + 1}" for number in range(len(data))] if titles is None else titles
         else:
-            data = _core.Data.from_texts(_texts(documents), model)
+            data = _core.Data.from_texts(texts(documents), model)
         data.set_vocabulary(model.title, model.vocabulary)
         if titles is not None:
             data.set_titles([str(title) for title in titles])

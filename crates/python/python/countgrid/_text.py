@@ -86,22 +86,25 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, raw_documents: Iterable[str], y: Any = None) -> sp.csr_matrix:
         """Selects the vocabulary and counts its words: (documents, words)."""
-        arrays, words, languages, text = _core.select_words(_texts(raw_documents), self._words(self.language))
-        self.words_ = words
-        self._text = text
-        self.languages_ = languages
-        self.vocabulary_ = {word: place for place, word in enumerate(words)}
+        arrays, *selected = _core.select_words(texts(raw_documents), self._words(self.language))
+        self._select(*selected)
         return self._matrix(arrays)
 
     def transform(self, raw_documents: Iterable[str]) -> sp.csr_matrix:
         """Counts the words of the vocabulary: (documents, words)."""
         check_is_fitted(self, "words_")
-        return self._matrix(_core.count_words(_texts(raw_documents), self.words_, self._words(self.languages_)))
+        return self._matrix(_core.count_words(texts(raw_documents), self.words_, self._words(self.languages_)))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The words, in the order of columns."""
         check_is_fitted(self, "words_")
         return np.asarray(self.words_, dtype=object)
+
+    def _select(self, words: list[str], languages: list[str], text: str) -> None:
+        self.words_ = words
+        self._text = text
+        self.languages_ = languages
+        self.vocabulary_ = {word: place for place, word in enumerate(words)}
 
     def _matrix(self, arrays: Any) -> sp.csr_matrix:
         indptr, indices, data = arrays
@@ -122,11 +125,11 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _texts(raw_documents: Any) -> list[str]:
+def texts(raw_documents: Any) -> list[str]:
     if isinstance(raw_documents, (str, bytes)):
         raise ValueError("Iterable over raw text documents expected, string object received.")
-    texts = list(raw_documents)
-    for place, text in enumerate(texts):
+    documents = list(raw_documents)
+    for place, text in enumerate(documents):
         if not isinstance(text, str):
             raise TypeError(f"document {place} is of type {type(text).__name__}, and should be a str")
-    return texts
+    return documents

@@ -1,4 +1,5 @@
-"""What a fit in parts is on every engine: rows to leaves, sums of leaves, the fixed tree, and iterations that can be gone on with.
+"""What a fit in parts is on every engine: rows to leaves, sums of leaves, the fixed tree, and iterations that can be gone on with; texts to
+words that are counted in parts.
 
 An engine adds how parts are computed where their rows are, and how their sums come together.
 """
@@ -19,6 +20,7 @@ from .. import _core
 from .._data import TYPES, bags, jobs_of
 from .._grids import _GridModel
 from .._progress import shown
+from .._text import TextVectorizer
 
 #: Consecutive leaves as a file, the digest of each, and how many rows are not empty.
 Documents = tuple[bytes, list[int], int]
@@ -51,7 +53,7 @@ class Training:
     def __init__(self, estimator: Any, cluster: Cluster) -> None:
         if not isinstance(estimator, _GridModel):
             raise TypeError(
-                f"{type(estimator).__name__} cannot be fitted in parts: grids, componential grids and mixtures can"
+                f"{type(estimator).__name__} cannot be fitted in parts: grids, componential grids, mixtures and vectorizers can"
             )
         if getattr(estimator, "warm_start", False):
             raise ValueError(
@@ -91,6 +93,26 @@ class Training:
         self.estimator.n_features_in_ = totals[0]
         self.estimator._ended()
         return self.estimator
+
+
+class Selection:
+    """The selection of a vectorizer's words from texts that lie elsewhere. Its options and what is passed on are bytes, or text."""
+
+    def __init__(self, vectorizer: TextVectorizer, checkpoint: Any) -> None:
+        if checkpoint is not None:
+            raise ValueError("the words of a TextVectorizer are selected in two passes, and have no checkpoint: give none")
+        self.vectorizer, self.options = vectorizer, vectorizer._words(vectorizer.language)
+
+    def settle(self, languages: Sequence[bytes]) -> list[bytes]:
+        """How the texts of each part are to be counted, of all parts in their order."""
+        if not languages:
+            raise ValueError("there are no blocks of texts")
+        return _core.settle_languages(self.options, list(languages))
+
+    def select(self, words: bytes, how: bytes) -> TextVectorizer:
+        """The vectorizer, fitted to the words of all parts."""
+        self.vectorizer._select(*_core.select_merged(words, how))
+        return self.vectorizer
 
 
 def columns_of(shapes: Sequence[tuple[int, int]]) -> int:

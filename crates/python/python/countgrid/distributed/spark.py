@@ -1,8 +1,8 @@
-"""Grids, componential grids and mixtures fitted to bags of counts that lie on a Spark cluster.
+"""Grids, componential grids and mixtures fitted to bags of counts that lie on a Spark cluster, and vocabularies of texts.
 
 The model has the bytes that `fit` gives on one machine with the same rows, options and seed, whatever executors there are and whichever
 of their tasks fail: sums over leaves of 16,384 rows are added up in one fixed tree. Jobs are those of ordinary RDDs: no barriers, no
-connections between tasks. Executors need this package, as they need NumPy.
+connections between tasks. Executors need this package, as they need NumPy. Words are those that `TextVectorizer` selects on one machine.
 
 >>> from pyspark.sql import SparkSession                                     # doctest: +SKIP
 >>> from countgrid import CountingGrid
@@ -37,7 +37,8 @@ except ImportError as error:
     raise ImportError("countgrid.distributed.spark needs Spark: pip install countgrid[spark]") from error
 
 from .. import _core
-from ._parts import Cluster, Training, checked, columns_of, documents, leaves_of_part
+from .._text import TextVectorizer, texts
+from ._parts import Cluster, Selection, Training, checked, columns_of, documents, leaves_of_part
 
 __all__ = ["fit", "transform"]
 
@@ -66,15 +67,16 @@ def fit(
 
     Parameters
     ----------
-    estimator : CountingGrid, ComponentialGrid or MultinomialMixture
-        With any options but `batch_size` and `warm_start`. `n_jobs` is the threads of each task, which should be `spark.task.cpus`;
+    estimator : CountingGrid, ComponentialGrid, MultinomialMixture or TextVectorizer
+        With any options but `batch_size`, `warm_start` and `phrases`. `n_jobs` is the threads of each task, which should be `spark.task.cpus`;
         `verbose` shows iterations here.
     X : DataFrame or RDD
         A data frame with a bag in each row, or an RDD of blocks of rows: SciPy matrices or NumPy arrays of counts, with all columns. Rows
         have the order in which `collect` gives them. X is computed twice, so that it should be persisted if that is dear, and gives
-        the same rows each time: sort a data frame whose order is not that of its files.
+        the same rows each time: sort a data frame whose order is not that of its files. Of a TextVectorizer texts: a column of a
+        data frame, or an RDD of them.
     column : str, or pair of str
-        Of a data frame: the column of vectors of `pyspark.ml.linalg`; or two columns of arrays, the indices from 0 of a bag's words and
+        Of a data frame: the column of texts, or of vectors of `pyspark.ml.linalg`; or two columns of arrays, the indices from 0 of a bag's words and
         their counts.
     n_features : int
         With two columns of arrays: how many words there are.
@@ -82,7 +84,10 @@ def fit(
         A file of the driver, where the state is kept after every iteration. If there is one, the fit goes on from it; a state of
         other options, another seed or other rows is refused.
     """
-    training = Training(estimator, Cluster(_ERRORS, checkpoint, "Spark has given up", _told))
+    cluster = Cluster(_ERRORS, checkpoint, "Spark has given up", _told)
+    if isinstance(estimator, TextVectorizer):
+        return _fit_words(Selection(estimator, checkpoint), _texts(X, column), cluster)
+    training = Training(estimator, cluster)
     blocks = _blocks(X, column, n_features)
     context = blocks.context
     with training.cluster.lost(lambda: "while rows were read"):
@@ -131,7 +136,12 @@ def transform(
     output: str = "posterior",
 ) -> Any:
     """The posterior of every row over the components of a fitted model, computed where the rows are: of a data frame, the frame with a
-    further column of arrays; of an RDD of blocks, an RDD of arrays of two axes. `column` and `n_features` are as in `fit`."""
+    further column of arrays; of an RDD of blocks, an RDD of arrays of two axes. `column` and `n_features` are as in `fit`. Of a
+    TextVectorizer the counts of its words: an RDD of blocks of rows, such as `fit` takes."""
+    if isinstance(estimator, TextVectorizer):
+        check_is_fitted(estimator, "words_")
+        own = _texts(X, column)
+        return own.mapPartitions(partial(_counted, own.context.broadcast(estimator)))
     check_is_fitted(estimator, "model_")
     _check_kind(X)
     if isinstance(X, RDD):
@@ -143,6 +153,48 @@ def transform(
     model = X.sparkSession.sparkContext.broadcast(estimator)
     places = partial(_placed_in_arrow, model, names, [X.columns.index(name) for name in names], n_features, schema.names)
     return _numbered(X).mapInArrow(places, schema)
+
+
+def _fit_words(selection: Selection, own: RDD[Any], cluster: Cluster) -> TextVectorizer:
+    with cluster.lost(lambda: "while words were counted"):
+        languages = []
+        for part in own.mapPartitions(partial(_languages, selection.options)).collect():
+            if isinstance(part, _Refused):
+                raise ValueError(part.message)
+            languages.append(part)
+        settled = selection.settle(languages)
+        words = own.mapPartitionsWithIndex(partial(_words, own.context.broadcast(settled)))
+        return selection.select(words.treeReduce(_core.merge_words), settled[0])
+
+
+def _texts(X: Any, column: str | tuple[str, str]) -> RDD[Any]:
+    """The texts, in their order."""
+    _check_kind(X)
+    if isinstance(X, RDD):
+        return X
+    name = column if isinstance(column, str) else None
+    if name not in X.columns:
+        raise ValueError(f"X has no column {column!r}, but {', '.join(X.columns)}")
+    return _numbered(X).select(str(X.columns.index(name))).rdd.map(_first)
+
+
+def _first(row: Any) -> Any:
+    return row[0]
+
+
+def _languages(options: str, own: Iterable[Any]) -> Iterator[bytes | _Refused]:
+    try:
+        yield _core.part_languages(texts(own), options)
+    except (TypeError, ValueError) as error:
+        yield _Refused(str(error))
+
+
+def _words(settled: Any, number: int, own: Iterable[Any]) -> Iterator[bytes]:
+    yield _core.part_words(texts(own), settled.value[number])
+
+
+def _counted(vectorizer: Any, own: Iterable[Any]) -> Iterator[sp.csr_matrix]:
+    yield vectorizer.value.transform(own)
 
 
 @dataclass(frozen=True)
