@@ -135,11 +135,16 @@ impl Invocation {
         Ok(Some(path))
     }
 
-    /// The arguments that are choices of what is made.
+    /// The arguments that are choices of what is made. Where documents are added to a map, its model has made the others.
     fn recorded(&self) -> impl Iterator<Item = &Arg> {
-        self.command.get_arguments().filter(|arg| {
+        let add = self.command.get_arguments().find(|arg| arg.get_id() == "add");
+        let add = add.filter(|_| self.given.value_source("add") == Some(ValueSource::CommandLine));
+        let excluded = add.map_or_else(Vec::new, |add| self.command.get_arg_conflicts_with(add));
+        self.command.get_arguments().filter(move |arg| {
             let name = name_of(arg);
-            !OF_COMMAND_LINE.contains(&name.as_str()) && !NOT_OF_RESULTS.contains(&name.as_str())
+            !OF_COMMAND_LINE.contains(&name.as_str())
+                && !NOT_OF_RESULTS.contains(&name.as_str())
+                && !excluded.iter().any(|other| other.get_id() == arg.get_id())
         })
     }
 

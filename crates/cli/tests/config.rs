@@ -59,6 +59,21 @@ fn a_map_from_its_file_is_the_same() {
     }
 }
 
+/// Documents that are added to a map have few options: the model has the others.
+#[test]
+fn documents_are_added_again_from_the_file() {
+    let folder = folder();
+    let path = folder.path();
+    fs::write(path.join("new.csv"), "title,text\nNew,sail mast anchor wind\n").unwrap();
+    stdout(path, &["map", "a.csv", "-o", "map", "--grid", "8x8", "--quiet"]);
+    let add = ["map", "--add", "new.csv", "map/model.safetensors", "--columns", "none"];
+    same_again(path, &add, &["map.html", "map.svg", "map.png", "places.csv", "model.safetensors"]);
+    stdout(path, &[&add[..], &["-o", "x"]].concat());
+    let options = options(&path.join("x/run.toml"));
+    assert_eq!(options["add"], "[\"new.csv\"]");
+    assert!(!options.contains_key("grid") && !options.contains_key("seed"), "{options:?}");
+}
+
 /// What is worked out is written with its value, under the name of its option.
 #[test]
 fn what_is_worked_out_is_there() {

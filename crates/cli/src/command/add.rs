@@ -19,6 +19,7 @@ use crate::{
     interrupt::Interrupt,
     model_file::load,
     report::Report,
+    run_file::{Invocation, WorkedOut},
 };
 
 /// Bytes of the largest page that is read.
@@ -26,7 +27,12 @@ const PAGE_BYTES: usize = 1 << 30;
 /// With a smaller share of known words the map tells little of the documents.
 const KNOWN: f64 = 0.5;
 
-pub(super) fn run(args: &MapArgs, report: &Report, interrupt: &Interrupt) -> Result<(), Failure> {
+pub(super) fn run(
+    args: &MapArgs,
+    invocation: &Invocation,
+    report: &Report,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
     let ([model], new) = (args.paths.as_slice(), args.add.as_slice()) else {
         return Err(Failure::new(
             "--add needs the model of a map, and only that",
@@ -37,8 +43,8 @@ pub(super) fn run(args: &MapArgs, report: &Report, interrupt: &Interrupt) -> Res
     let mut inputs = named_inputs(new, &args.read, None);
     inputs.extend([model.to_owned(), page.clone()]);
     inputs.extend(args.config.config.clone());
-    let files = Files::in_folder(&args.output, false, 1, &inputs, None)?;
-    let run = Run { args, new, page: &page, files: &files, report, interrupt };
+    let files = Files::in_folder(&args.output, false, 1, &inputs, invocation.file_in(&args.output)?)?;
+    let run = Run { args, new, page: &page, files: &files, invocation, report, interrupt };
     match &load(model)? {
         AnyModel::GridF32(grid) => run
             .add((&grid.info, grid.layout(), grid.labels(), grid.to_file()), |page, corpus| {
@@ -68,6 +74,7 @@ struct Run<'a> {
     new: &'a [PathBuf],
     page: &'a Path,
     files: &'a Files,
+    invocation: &'a Invocation,
     report: &'a Report,
     interrupt: &'a Interrupt,
 }
@@ -120,12 +127,15 @@ impl Run<'_> {
         let left_out = files.left_out(&corpus);
         let list = left_out.as_ref().map(|(path, _)| *path);
         rendered.extend(left_out);
+        if let Some(path) = &files.run_file {
+            rendered.push((path, self.invocation.to_toml(&WorkedOut::default())));
+        }
         {
             let _whole = self.interrupt.writing_results();
             files.write(&rendered, &model)?;
         }
         report.files_written(
-            &[files.grid_paths(), list.into_iter().collect()].concat(),
+            &[files.grid_paths(), list.into_iter().chain(files.run_file.as_deref()).collect()].concat(),
             json!({ "documents": page.documents.len(), "added": added.documents }),
         );
         Ok(())

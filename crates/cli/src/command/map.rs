@@ -30,7 +30,7 @@ use crate::{
 pub(crate) fn run(args: &MapArgs, invocation: &Invocation, interrupt: &Interrupt) -> Result<(), Failure> {
     let report = Report::new(args.reporting.quiet, args.reporting.json);
     if !args.add.is_empty() {
-        return add::run(args, &report, interrupt);
+        return add::run(args, invocation, &report, interrupt);
     }
     args.check()?;
     let options = GridModel::new(args.model == MapModel::Componential, &args.componential, &args.fit)?;
