@@ -2,11 +2,13 @@
 
     python3 .ci/crates_table.py [--build] >docs/crates.md
     python3 .ci/crates_table.py --peers >>docs/crates.md
+    python3 .ci/crates_table.py --formats
     python3 .ci/crates_table.py --examples FILE ...
 
 Needs the nightly toolchain, for the shares of documented items; the public items are counted in docs/api. With --build each
 crate is built, optimised, without features and with all, which takes ten minutes. With --peers it has the same figures of
-crates of others, and needs cargo-public-api. With --examples it names the items in files of rustdoc's JSON that have neither an
+crates of others, and needs cargo-public-api. With --formats it is that of docs/guide/formats.md: what each feature of `countgrid-io` costs more
+than `files`. With --examples it names the items in files of rustdoc's JSON that have neither an
 example nor a link to one, and fails if there are any.
 """
 
@@ -159,9 +161,32 @@ def peers(folder):
         print("|", " | ".join(map(str, [f"`{own}`", what, f"`{peer}` {package['version']}", *cells, f"{time:.0f}"])), "|", flush=True)
 
 
+def formats(folder):
+    """What the features that read formats cost: crates, processor time of the compiler, and bytes of a program that reads a path."""
+    manifest = json.loads(run("cargo", "metadata", "--locked", "--no-deps", "--format-version", "1"))
+    [io] = [package for package in manifest["packages"] if package["name"] == "countgrid-io"]
+    others = sorted(io["features"].keys() - {"default", "files", "fuzzing"})
+    print("| features | crates | build, s | program, kB |\n|---|--:|--:|--:|")
+    least = None
+    for names in ["files", *(f"files,{name}" for name in others), ",".join(["files", *others])]:
+        features = ("--no-default-features", "--features", names)
+        crates = tree("countgrid-io", features)
+        time = seconds(folder, ("--locked", "-p", "countgrid-io", *features))
+        # Tests' dependencies are compiled too, so that their time does not count.
+        seconds(folder, ("--locked", "-p", "countgrid-io", "--example", "documents", *features))
+        size = (folder / "target/release/examples/documents").stat().st_size / 1000
+        found = (crates, time, size)
+        least = least or found
+        more = [f"{own:.0f}" if names == "files" else f"+{own - before:.0f}" for own, before in zip(found, least)]
+        name = names.removeprefix("files,") if names != ",".join(["files", *others]) else "all of them"
+        print("|", " | ".join([f"`{name}`" if " " not in name else name, *more]), "|", flush=True)
+
+
 def main(arguments):
     if arguments == ["--peers"]:
         return peers(folder)
+    if arguments == ["--formats"]:
+        return formats(folder)
     if arguments[:1] == ["--examples"]:
         missing = [item for file in arguments[1:] for item in coverage(pathlib.Path(file))[2]]
         sys.exit("\n".join(missing) or None)
