@@ -389,6 +389,48 @@ def odfpy(path):
     book.save(path)
 
 
+def arrow_table():
+    import pyarrow
+
+    header, *rest = rows(EVERY)
+    return pyarrow, pyarrow.table(dict(zip(header, zip(*rest, strict=True), strict=True)))
+
+
+def parquet(**options):
+    def write(path):
+        _, columns = arrow_table()
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(columns, path, **options)
+    return write
+
+
+def arrow(kind):
+    def write(path):
+        pyarrow, columns = arrow_table()
+        make = {"file": pyarrow.ipc.new_file, "stream": pyarrow.ipc.new_stream}[kind]
+        with make(path, columns.schema) as writer:
+            writer.write_table(columns, max_chunksize=3)
+    return write
+
+
+def feather(path):
+    _, columns = arrow_table()
+    import pyarrow.feather
+
+    pyarrow.feather.write_feather(columns, path)
+
+
+def polars(ending):
+    def write(path):
+        import polars
+
+        header, *rest = rows(EVERY)
+        frame = polars.DataFrame(rest, schema=header, orient="row")
+        getattr(frame, {"parquet": "write_parquet", "arrow": "write_ipc"}[ending])(path)
+    return write
+
+
 def nbformat(path):
     from nbformat import v4, writes
 
@@ -464,6 +506,13 @@ FORMATS = [
     ("openpyxl.xlsx", openpyxl, EVERY),
     ("xlsxwriter.xlsx", xlsxwriter, EVERY),
     ("odfpy.ods", odfpy, EVERY),
+    ("pyarrow.parquet", parquet(), EVERY),
+    ("pyarrow-groups.parquet", parquet(row_group_size=3, compression="zstd", data_page_version="2.0"), EVERY),
+    ("pyarrow-file.arrow", arrow("file"), EVERY),
+    ("pyarrow-stream.arrow", arrow("stream"), EVERY),
+    ("pyarrow.feather", feather, EVERY),
+    ("polars.parquet", polars("parquet"), EVERY),
+    ("polars.arrow", polars("arrow"), EVERY),
 ]
 
 
