@@ -243,14 +243,15 @@ fn file(folder: &tempfile::TempDir, name: &str) -> PathBuf {
     folder.path().join(name).with_extension("html")
 }
 
-/// The program that this variable names, or the first of these names on the path; where there is none, that is said.
+/// The program that this variable names, none if it is empty, or the first of these names on the path; where there is none, that is said.
 fn program(test: &str, variable: &str, names: &[&str]) -> Option<PathBuf> {
-    if let Some(path) = env::var_os(variable) {
-        return Some(path.into());
-    }
     let path = env::var_os("PATH").unwrap_or_default();
-    let found = env::split_paths(&path).flat_map(|folder| names.iter().map(move |name| folder.join(name)));
-    let found = found.into_iter().find(|file| file.is_file());
+    let mut on_path =
+        env::split_paths(&path).flat_map(|folder| names.iter().map(move |name| folder.join(name)));
+    let found = match env::var_os(variable) {
+        Some(path) => Some(PathBuf::from(path)).filter(|path| !path.as_os_str().is_empty()),
+        None => on_path.find(|file| file.is_file()),
+    };
     if found.is_none() {
         writeln!(std::io::stderr(), "{test}: SKIPPED, no {} (set {variable} to its path)", names[0])
             .expect("errors are printed");
