@@ -138,18 +138,29 @@ const showMore = (n) => {
   part("more").hidden = state.listed >= state.list.length;
 };
 
-/** Shows a list once its first entries are made; `change` is what else changes with it. */
+/** Entries that are shown before the others of a list. */
+const firstEntries = 8;
+/** Shows a list once its first entries are made, with what else changes with it; then the map, then more entries, each in a frame of its own,
+ * since what a browser makes of 25 entries and of the map takes longer than a frame has. */
 function* listing(heading, entries, chips, change) {
-  const mixture = yield* mixtureOf(entries), first = entries.slice(0, 25), made = yield* rowsOf(first, change?.marks ?? state.marks);
-  Object.assign(state, change);
+  const mixture = yield* mixtureOf(entries), made = yield* rowsOf(entries.slice(0, 25), change?.marks ?? state.marks);
+  if (change !== undefined) {
+    Object.assign(state, change);
+    delete part("result").dataset.place;
+  }
   part("heading").textContent = heading;
   part("status").textContent = heading;
   state.list = entries;
-  state.listed = first.length;
+  state.listed = made.length;
   showMixture(mixture);
   showChips(chips);
-  part("list").replaceChildren(...made);
+  part("list").replaceChildren(...made.slice(0, firstEntries));
   part("take").hidden = entries.length === 0;
+  part("more").hidden = true;
+  yield afterFrame;
+  repaint();
+  yield afterFrame;
+  part("list").append(...made.slice(firstEntries));
   part("more").hidden = state.listed >= entries.length;
 }
 const showList = (heading, entries, chips) => {
@@ -164,28 +175,32 @@ const patience = 200;
 let pending = null;
 const drop = () => {
   clearTimeout(pending?.timer);
+  cancelAnimationFrame(pending?.frame);
   pending = null;
 };
 const goOnListing = () => {
-  const own = pending, now = performance.now();
-  clearTimeout(own.timer);
+  const own = pending, now = performance.now(), later = () => { own.timer = setTimeout(goOnListing); };
   try {
-    if (proceed(own.work, now + listMilliseconds) !== null) {
-      pending = null;
+    const { done, value } = proceed(own.work, now + listMilliseconds);
+    if (done) {
+      drop();
       own.acts.forEach((act) => act());
+    } else if (value === afterFrame) {
+      own.heading = "";
+      own.frame = requestAnimationFrame(later);
     } else {
       if (own.heading !== "" && now - own.since > patience) announce(own);
-      own.timer = setTimeout(goOnListing);
+      later();
     }
   } catch (error) {
-    drop();
+    if (pending === own) drop();
     throw error;
   }
 };
 /** Begins to work out a list; with a heading until it is there, should that take long. */
 const startListing = (work, heading = "") => {
   drop();
-  pending = { work, heading, since: performance.now(), timer: 0, acts: [] };
+  pending = { work, heading, since: performance.now(), timer: 0, frame: 0, acts: [] };
   goOnListing();
 };
 /** Acts on what is listed, once that is what was asked for last. */
@@ -225,7 +240,6 @@ const clearAll = () => {
   part("search").value = "";
   delete part("result").dataset.place;
   startListing(listAll());
-  repaint();
 };
 function* listAll() {
   const entries = [], total = documents.length.toLocaleString("en");
@@ -274,8 +288,6 @@ function* listFound(text) {
   yield* listing(`${count(found.length, "word", "words")}, ${count(entries.length, "document", "documents")} with ${text.includes('"') ? text.trim() : `“${text.trim()}”`}` +
     (instead.length > 0 ? ". Did you mean:" : ""), entries, instead.length > 0 ? instead : found.slice(0, 12),
   { ...nothingChosen(), marks, found: new Set(exact.size > 0 ? exact : found.slice(0, 12)), marked: entries.slice(0, 200).map(({ item }) => item) });
-  delete part("result").dataset.place;
-  repaint();
 }
 
 /** Says what a search goes over. */

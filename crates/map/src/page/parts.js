@@ -4,13 +4,14 @@
 /** Items of a part, after which the clock is looked at. */
 const partItems = 256;
 
-/** Goes on with work until a time, by a part at least; the last step once there is no more, else null. */
+/** A part that ends with something to be seen, which is to be drawn before the next. */
+const afterFrame = "frame";
+
+/** Goes on with work until a time, by a part at least, or until a frame is to be drawn; the step that was last. */
 const proceed = (work, until) => {
-  do {
-    const step = work.next();
-    if (step.done) return step;
-  } while (performance.now() < until);
-  return null;
+  let step;
+  do step = work.next(); while (!step.done && (step.value !== afterFrame || until === Infinity) && performance.now() < until);
+  return step;
 };
 /** What work comes to, however long it takes. */
 const atOnce = (work) => proceed(work, Infinity).value;

@@ -588,8 +588,7 @@ const selftest = async () => {
   const budget = wordMilliseconds;
   home();
   paintWhole();
-  wordMilliseconds = Infinity;
-  paint();
+  prepareWords(Infinity, false);
   wordMilliseconds = 0;
   forgetLayouts();
   paint();

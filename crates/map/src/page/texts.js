@@ -109,6 +109,6 @@ const makeIndex = async () => {
   await readTexts();
   const work = new Index().read();
   let step;
-  while ((step = proceed(work, performance.now() + listMilliseconds)) === null) await breathe();
+  while (!(step = proceed(work, performance.now() + listMilliseconds)).done) await breathe();
   index = step.value;
 };

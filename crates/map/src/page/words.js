@@ -75,7 +75,7 @@ const startLayout = (level) => {
   shown.names = layoutNames(level, scale);
   for (const { box } of shown.names) take(box, touchedBy(box));
   const work = inParts(words.length, (from, to) => { for (let n = from; n < to; n++) place(words[n]); }, 32);
-  return { level, shown, goOn: (until) => proceed(work, until) !== null };
+  return { level, shown, goOn: (until) => proceed(work, until).done };
 };
 
 /** The whole layout of a level. */
