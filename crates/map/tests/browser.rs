@@ -14,6 +14,7 @@ use countgrid_map::{
     write_html,
 };
 
+use chromium::Chromium;
 use firefox::Firefox;
 
 const HOSTILE: &str = "</script><script>document.title='out'</script><img src=x onerror=\"document.body.remove()\"><!-- \
@@ -227,6 +228,7 @@ fn pages() -> Vec<(&'static str, Page)> {
         ("a-point", points(Space::Plane, [1, 1], 1, 1)),
         ("added", Page { added: Some(250), ..page([12, 16], [3, 4], 300, 3) }),
         ("added-without-labels", Page { added: Some(0), ..page([8, 8], [5, 5], 60, 0) }),
+        ("many", page([12, 16], [3, 4], 4_100, 3)), // so many that the index is made while the page is looked at
     ]
 }
 
@@ -259,15 +261,19 @@ fn program(test: &str, variable: &str, names: &[&str]) -> Option<PathBuf> {
     found
 }
 
-/// The report that the page has made of itself, `{"checks":n,"failed":[...]}`, must be of many checks and no failure.
+/// The report that the page has made of itself: of many checks and no failure, and of lists that were worked out in slices.
 fn passed(browser: &str, name: &str, report: &str) {
-    let checks: u32 = report
-        .strip_prefix("{\"checks\":")
-        .and_then(|rest| rest.split_once(",\"failed\":[]}"))
-        .and_then(|(checks, _)| checks.parse().ok())
-        .unwrap_or_else(|| panic!("{browser}, {name}: {report}"));
+    let found: serde_json::Value = serde_json::from_str(report).unwrap_or_default();
+    let number = |name: &str| found[name].as_u64().unwrap_or(0);
+    let (checks, slices, touched) = (number("checks"), number("slices"), number("touched"));
+    assert!(found["failed"].as_array().is_some_and(Vec::is_empty), "{browser}, {name}: {report}");
     assert!(checks >= 30, "{browser}, {name}: only {checks} checks ran");
-    writeln!(std::io::stderr(), "{browser}, {name}: {checks} checks").expect("errors are printed");
+    assert!(
+        name != "many" || (slices >= 10_000 && touched > 100),
+        "{browser}, {name}: nothing is in slices: {report}"
+    );
+    let summary = format!("{checks} checks, {slices} slices of lists, of at most {touched} items");
+    writeln!(std::io::stderr(), "{browser}, {name}: {summary}").expect("errors are printed");
 }
 
 #[test]
@@ -278,8 +284,11 @@ fn pages_pass_their_selftest() {
     let pages = pages();
     let folder = written(&pages);
     let profile = folder.path().join("profile");
-    for (name, _) in &pages {
-        passed("Chromium", name, &chromium::report(&browser, &file(&folder, name), &profile));
+    {
+        let mut chromium = Chromium::start(&browser, &profile, [900, 700]);
+        for (name, _) in &pages {
+            passed("Chromium", name, &chromium.run(&file(&folder, name), "#selftest", &REPORT.promised()));
+        }
     }
     for (end, embedded) in [("", false), ("?embed", true), ("?embed#q=sun", true)] {
         let whole = chromium::opened(&browser, &file(&folder, "torus"), end, &profile);
@@ -313,13 +322,30 @@ fn pages_pass_their_selftest_in_firefox() {
     let mut firefox = Firefox::start(&browser, false);
     for (name, _) in &pages {
         firefox.open(&file(&folder, name), "#selftest");
-        passed("Firefox", name, &firefox.run(REPORT));
+        passed("Firefox", name, &firefox.run(&REPORT.called()));
     }
 }
 
-const REPORT: &str = "const [done] = arguments;
-    const wait = () => { const own = document.querySelector('#selftest'); if (own) done(own.textContent); else setTimeout(wait, 50); };
-    wait();";
+/// An element that the page writes once it is done.
+struct Written(&'static str);
+
+const REPORT: Written = Written("selftest");
+
+impl Written {
+    /// A script that calls its argument with the text.
+    fn called(&self) -> String {
+        let own = format!("document.querySelector('#{}')", self.0);
+        format!(
+            "const [done] = arguments, wait = () => {{ const own = {own}; if (own) done(own.textContent); else setTimeout(wait, 50); }};
+             wait();"
+        )
+    }
+
+    /// An expression that is a promise of the text.
+    fn promised(&self) -> String {
+        format!("new Promise((...arguments) => {{ {} }})", self.called())
+    }
+}
 
 /// What a person does to see each part of the page; each leaves some time for what it starts.
 const STATES: [(&str, &str, &str); 8] = [

@@ -169,17 +169,20 @@ const showList = (heading, entries, chips) => {
 };
 
 /** Milliseconds of a slice, and after how many it is said that there is something to wait for. */
-let listMilliseconds = 5;
-const patience = 200;
+let listMilliseconds = 5, patience = 200;
 /** The list that is being worked out, which any other one takes the place of. */
 let pending = null;
-const drop = () => {
+const stopTimers = () => {
   clearTimeout(pending?.timer);
   cancelAnimationFrame(pending?.frame);
+};
+const drop = () => {
+  stopTimers();
   pending = null;
 };
 const goOnListing = () => {
   const own = pending, now = performance.now(), later = () => { own.timer = setTimeout(goOnListing); };
+  stopTimers();
   try {
     const { done, value } = proceed(own.work, now + listMilliseconds);
     if (done) {

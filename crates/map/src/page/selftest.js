@@ -1,5 +1,6 @@
 // With #selftest in the address the page tries itself out and writes what failed into the document.
 
+const press = (target, key) => target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 const selftest = async () => {
   const failed = [];
   let checks = 0;
@@ -17,7 +18,6 @@ const selftest = async () => {
     canvas.dispatchEvent(new PointerEvent(type, { pointerId, button: 0, clientX: box.left + left, clientY: box.top + top, bubbles: true }));
   };
   const click = (left, top) => { pointer("pointerdown", left, top); pointer("pointerup", left, top); };
-  const press = (target, key) => target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
   const home = () => { look(columns / 2, rows / 2, view.fit); };
 
   // The data is whole and nothing of it became part of the page.
@@ -629,9 +629,11 @@ const selftest = async () => {
     return waited && state.list.length === documents.length;
   })());
 
+  const lists = await selftestOfLists(check, type, scanned);
+  listMilliseconds = listBudget;
   home();
   paint();
-  return { checks, failed };
+  return { checks, ...lists, failed };
 };
 
 if (location.hash === "#selftest") {

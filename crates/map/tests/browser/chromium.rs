@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::Written;
+
 const SWITCHES: [&str; 9] = [
     "--headless",
     "--no-sandbox",
@@ -35,15 +37,6 @@ pub(super) fn opened(browser: &Path, file: &Path, end: &str, profile: &Path) -> 
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The page's own report.
-pub(super) fn report(browser: &Path, file: &Path, profile: &Path) -> String {
-    let dom = opened(browser, file, "#selftest", profile);
-    let Some((_, rest)) = dom.split_once("<pre id=\"selftest\">") else {
-        panic!("no report: {}", dom.chars().take(2000).collect::<String>())
-    };
-    rest.split_once("</pre>").expect("a whole element").0.into()
-}
-
 /// What the page has measured of itself, in real time, and the megabytes that the largest of the browser's processes held at most.
 pub(super) fn frames(browser: &Path, file: &Path, profile: &Path) -> (String, f64) {
     let ended = AtomicBool::new(false);
@@ -56,19 +49,18 @@ pub(super) fn frames(browser: &Path, file: &Path, profile: &Path) -> (String, f6
             }
             most
         });
-        let report = Chromium::start(browser, profile).run(file, "#frames", WRITTEN);
+        let report = Chromium::start(browser, profile, [1200, 800]).run(
+            file,
+            "#frames",
+            &Written("frames").promised(),
+        );
         ended.store(true, Ordering::Relaxed);
         (report, largest.join().expect("memory is read"))
     })
 }
 
-const WRITTEN: &str = "new Promise((done) => {
-    const wait = () => { const own = document.querySelector('#frames'); if (own) done(own.textContent); else setTimeout(wait, 50); };
-    wait();
-})";
-
 /// A browser that is spoken to by its DevTools protocol: JSON on two pipes, a zero byte after each message. It ends with this value.
-struct Chromium {
+pub(super) struct Chromium {
     process: Child,
     requests: ChildStdin,
     answers: BufReader<ChildStdout>,
@@ -91,13 +83,14 @@ impl Drop for Chromium {
 }
 
 impl Chromium {
-    fn start(browser: &Path, profile: &Path) -> Self {
+    pub(super) fn start(browser: &Path, profile: &Path, [width, height]: [u32; 2]) -> Self {
         // The protocol is on the descriptors 3 and 4.
         let mut process = Command::new("sh")
             .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null"])
             .arg(browser)
             .args(SWITCHES)
-            .args(["--window-size=1200,800", "--remote-debugging-pipe"])
+            .arg("--remote-debugging-pipe")
+            .arg(format!("--window-size={width},{height}"))
             .arg(format!("--user-data-dir={}", profile.display()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -110,7 +103,7 @@ impl Chromium {
     }
 
     /// Opens the file with this at the end of its address and waits for what an expression promises: a text.
-    fn run(&mut self, file: &Path, end: &str, expression: &str) -> String {
+    pub(super) fn run(&mut self, file: &Path, end: &str, expression: &str) -> String {
         let target = self.send("", "Target.createTarget", &json!({ "url": "about:blank" }));
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
         let session = self.send("", "Target.attachToTarget", &attach)["sessionId"].clone();
@@ -120,6 +113,7 @@ impl Chromium {
         while self.receive()["method"] != "Page.loadEventFired" {}
         let evaluate = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let answer = self.send(session, "Runtime.evaluate", &evaluate);
+        self.send("", "Target.closeTarget", &json!({ "targetId": target["targetId"] }));
         answer["result"]["value"].as_str().unwrap_or_else(|| panic!("no text: {answer}")).to_owned()
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use countgrid_map::{Document, Field, FieldKind, Page, PageColumn, Space, Word, write_html};
 
 use super::firefox::Firefox;
-use super::{chromium, parts, program};
+use super::{Written, chromium, parts, program};
 
 const EXTENTS: [usize; 2] = [48, 64];
 
@@ -112,10 +112,6 @@ fn measure(file: &Path, profile: &Path) {
         let mut firefox = Firefox::start(&browser, false);
         firefox.resize([1200, 800]);
         firefox.open(file, "#frames");
-        writeln!(out, "  Firefox: {}", firefox.run(WRITTEN)).unwrap();
+        writeln!(out, "  Firefox: {}", firefox.run(&Written("frames").called())).unwrap();
     }
 }
-
-const WRITTEN: &str = "const [done] = arguments;
-    const wait = () => { const own = document.querySelector('#frames'); if (own) done(own.textContent); else setTimeout(wait, 50); };
-    wait();";
