@@ -10,7 +10,7 @@ use crate::{Document, Field, FieldKind, Page, PageColumn, RegionLevel, Space, Wo
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// In order of use; together they are one script.
-const SCRIPTS: [&str; 23] = [
+const SCRIPTS: [&str; 22] = [
     include_str!("page/torus.js"),
     include_str!("page/parts.js"),
     include_str!("page/space.js"),
@@ -32,7 +32,6 @@ const SCRIPTS: [&str; 23] = [
     include_str!("page/take.js"),
     include_str!("page/input.js"),
     include_str!("page/frames.js"),
-    include_str!("page/selftest-lists.js"),
     include_str!("page/selftest.js"),
 ];
 

@@ -131,13 +131,6 @@ function* rowsOf(entries, marks) {
   }
   return made;
 }
-const showMore = (n) => {
-  const next = state.list.slice(state.listed, state.listed + n);
-  part("list").append(...atOnce(rowsOf(next, state.marks)));
-  state.listed += next.length;
-  part("more").hidden = state.listed >= state.list.length;
-};
-
 /** Entries that are shown before the others of a list. */
 const firstEntries = 8;
 /** Shows a list once its first entries are made, with what else changes with it; then the map, then more entries, each in a frame of its own,
@@ -167,6 +160,17 @@ const showList = (heading, entries, chips) => {
   drop();
   atOnce(listing(heading, entries, chips));
 };
+/** Shows so many entries more, some in each frame. */
+function* moreEntries(n) {
+  for (const end = Math.min(state.list.length, state.listed + n); state.listed < end;) {
+    const made = yield* rowsOf(state.list.slice(state.listed, Math.min(end, state.listed + 2 * firstEntries)), state.marks);
+    part("list").append(...made);
+    state.listed += made.length;
+    part("more").hidden = state.listed >= state.list.length;
+    yield afterFrame;
+  }
+}
+const showMore = (n) => startListing(moreEntries(n));
 
 /** Milliseconds of a slice, and after how many it is said that there is something to wait for. */
 let listMilliseconds = 5, patience = 200;

@@ -1,4 +1,4 @@
-// What the page tries out of lists that are worked out in slices.
+// What a page that is tested tries out of searches and other lists: this stands at the end of its script, and uses what is defined there.
 
 /** All that a list comes to. */
 const listed = () => JSON.stringify([part("heading").textContent, state.list.map(({ item, share }) => [item.id, share]), [...state.found], state.marked.map(({ id }) => id),
@@ -41,7 +41,67 @@ const mostTouched = (act) => {
   return most;
 };
 
-const selftestOfLists = async (check, type, scanned) => {
+/** A search finds what a scan of the texts finds. */
+const searches = ({ check, type, press, scanned }) => {
+  const scan = (wanted) => documents.filter((item) => isShown(item) && wanted(scanned[item.id])).length;
+  const has = (...parts) => (all) => all.some((_, at) => parts.every((part, n) => all[at + n] === part));
+  const finds = (text, wanted) => {
+    type(text);
+    check(`search for ${text}`, state.list.length === scan(wanted));
+  };
+  const some = scanned.flatMap((all) => all.filter((word) => word !== " ")).filter((word, n) => n % 97 === 3 && !unspaced.test(word)).slice(0, 12);
+  some.forEach((a, n) => {
+    const b = some[(n + 1) % some.length];
+    finds(`${a} `, has(a));
+    const titles = state.list.map(({ item }) => wordsOf(item.title).includes(a));
+    check(`titles with ${a} come first`, !titles.slice(Math.max(0, titles.indexOf(false))).includes(true) || !titles.includes(false));
+    finds(`"${a} ${b}"`, has(a, b));
+    finds(`${a} ${b} `, (all) => has(a)(all) && has(b)(all));
+    finds(`${a} OR ${b} `, (all) => has(a)(all) || has(b)(all));
+    finds(`${a} -${b} `, (all) => has(a)(all) && !has(b)(all));
+    finds(`-${a} `, (all) => !has(a)(all));
+    finds(`${a.slice(0, 2)}*`, (all) => all.some((word) => word.startsWith(a.slice(0, 2))));
+  });
+  const pairs = scanned.flatMap((all) => all.slice(0, -1).map((word, at) => [word, all[at + 1]]))
+    .filter(([a, b], n) => n % 131 === 7 && a !== " " && b !== " " && !unspaced.test(a + b)).slice(0, 12);
+  for (const [a, b] of pairs) finds(`"${a} ${b}"`, has(a, b));
+  check("phrases are found", pairs.length === 0 || (type(`"${pairs[0].join(" ")}"`), state.list.length > 0));
+  check("texts are whole", data.texts === undefined || part("result").dataset.searched !== "0");
+  const texted = documents.find((item) => item.text !== undefined && isShown(item) && wordsOf(item.text).length > 30);
+  if (texted) {
+    const last = wordsOf(texted.text).at(-1);
+    type(`${last} `);
+    check("a word at the end is found", state.list.some((entry) => entry.item === texted));
+    check("hits are marked", [...part("list").querySelectorAll("p")].some((p) => p.querySelector("mark")));
+    state.list = [{ item: texted }];
+    state.listed = 0;
+    part("list").replaceChildren();
+    showMore(1);
+    part("list").querySelector("button").click();
+    cancelAnimationFrame(view.flight);
+    const reader = part("list").querySelectorAll(".reader .text");
+    check("the whole text is read", reader.length === 1 && reader[0].textContent === texted.text);
+    check("hits are marked in it", [...reader[0].querySelectorAll("mark")].some((mark) => folded(mark.textContent).includes(last)));
+    const links = [...reader[0].querySelectorAll("a")].map((link) => link.href);
+    check("addresses are links", links.length === (texted.text.match(/https?:\/\//g) ?? []).length &&
+      links.every((link) => /^https?:/.test(link)));
+    const like = part("list").querySelector(".reader button");
+    if (like) {
+      like.click();
+      check("documents like it", state.place !== null && state.list[0].item === texted);
+    }
+    const wrong = `${"q".repeat(1)}${wordsOf(texted.text).find((word) => word.length > 4 && !unspaced.test(word)) ?? ""}`;
+    if (wrong.length > 5 && !indexed().numbers.has(wrong)) {
+      type(`${wrong} `);
+      check("did you mean", state.list.length === 0 && part("heading").textContent.includes("Did you mean") &&
+        part("chips").children[0].textContent === wrong.slice(1));
+    }
+  }
+  press(document, "Escape");
+};
+
+/** Lists in slices are those that are worked out at once. */
+const slices = async ({ check, type, press, scanned }) => {
   const budget = listMilliseconds, waits = patience, report = { slices: 0, touched: 0 };
   const atOnceFor = (text) => {
     listMilliseconds = Infinity;
@@ -86,6 +146,18 @@ const selftestOfLists = async (check, type, scanned) => {
   report.touched = Math.max(...[...queries.slice(0, 10), ""].map((query) => mostTouched(() => { type(query); report.slices += stepThrough(); })));
   check(`items between two looks at the clock: ${report.touched}`, report.touched <= 2 * partItems);
 
+  // A phrase at every place of the longest text, also where one part of it ends and another begins.
+  const longest = documents.reduce((best, item) => (scanned[item.id].length > (scanned[best?.id]?.length ?? 0) ? item : best), null);
+  const own = scanned[longest?.id]?.slice(0, 2 * partItems) ?? [], missed = own.filter((a, n) => {
+    const b = own[n + 1] ?? " ";
+    if (a === " " || b === " " || !isShown(longest)) return false;
+    type(`"${a} ${b}"`);
+    stepThrough();
+    const count = scanned.filter((all, id) => isShown(documents[id]) && all.some((word, at) => word === a && all[at + 1] === b)).length;
+    return unspaced.test(a + b) ? !state.list.some(({ item }) => item === longest) : state.list.length !== count;
+  });
+  check(`phrases of the longest text: ${missed.length} missed`, missed.length === 0);
+
   // The first search of a page, while there is no index yet, and the search of an address.
   const query = queries[0].trim(), expected = atOnceFor(query), address = addressOf();
   clear();
@@ -119,6 +191,13 @@ const selftestOfLists = async (check, type, scanned) => {
   clear();
   check("a search that is given up", left && cleared === listed());
 
+  const shown = () => part("list").children.length;
+  showMore(60);
+  check("more entries, not all at once", pending !== null === state.list.length > 25 && shown() < 26);
+  await whole();
+  check("all that were asked for", shown() === Math.min(85, state.list.length) && shown() === state.listed && part("more").hidden === (shown() === state.list.length));
+  clear();
+
   // What is asked of a list waits for it; and it is said that there is something to wait for.
   type(query);
   part("listA").click();
@@ -136,3 +215,5 @@ const selftestOfLists = async (check, type, scanned) => {
   listMilliseconds = budget;
   return report;
 };
+
+furtherChecks.push(searches, slices);
