@@ -10,8 +10,9 @@ use crate::{Document, Field, FieldKind, Page, PageColumn, RegionLevel, Space, Wo
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// In order of use; together they are one script.
-const SCRIPTS: [&str; 21] = [
+const SCRIPTS: [&str; 22] = [
     include_str!("page/torus.js"),
+    include_str!("page/parts.js"),
     include_str!("page/space.js"),
     include_str!("page/atlas.js"),
     include_str!("page/columns.js"),

@@ -30,7 +30,7 @@
 //! ```
 //!
 //! What a page does, each with the test that shows it in Chromium and in Firefox (`tests/browser.rs` opens pages that check themselves,
-//! by `src/page/selftest.js`) or without (`tests/page.rs`); and what others have of it, as far as their sources and manuals of mid 2026
+//! by `src/page/selftest.js` and `tests/browser/lists.js`) or without (`tests/page.rs`); and what others have of it, as far as their sources and manuals of mid 2026
 //! show: BC is BrowseCloud, WM WizMap, DMP DataMapPlot, EA Embedding Atlas, LS Latent Scope; ✓ yes, ~ in part, – not found, ? not looked at.
 //!
 //! | | BC | WM | DMP | EA | LS | here, shown by |
@@ -55,6 +55,7 @@
 //! | `?embed` | ? | ? | ? | ? | ? | "embedded" |
 //! | documents that are added later, and the regions that grow by them | ? | ? | ? | ? | ? | page "added"; "what was added against what was there", "shares of" |
 //! | 100,000 documents on one page, drawn in slices of a frame | – | ✓ | ✓ | ✓ | ✓ | "as pictures", "nothing is left to make", "documents while the view moves"; of more a sample, which the page says |
+//! | searches in slices of a frame, of which only the last that is typed is seen | ? | ? | ? | ? | ? | "lists in slices", "items between two looks at the clock", "only the last of what is typed" |
 //!
 //! Feature `pictures`: charts, maps of points and pages as pictures for papers, SVG and PNG.
 //!

@@ -31,7 +31,7 @@ const compareWords = (itemsA, itemsB) => {
   const [a, b, all] = [itemsA, itemsB, documents].map(tokensOf), [totalA, totalB, total] = [a, b, all].map(sumOf);
   const found = [];
   if (totalA === 0 || totalB === 0) return { A: [], B: [] };
-  for (const [word, number] of indexed().numbers) {
+  for (const [number, word] of indexed().words.entries()) {
     if (a[number] + b[number] < 3 || (word.length < 2 && !unspaced.test(word)) || /^\p{N}+$/u.test(word)) continue;
     const { delta, error } = logOdds(a[number], totalA, b[number], totalB, all[number] / total);
     found.push({ word, number, delta, error, z: delta / error, low: delta - 1.96 * error, high: delta + 1.96 * error });
@@ -147,7 +147,7 @@ const showComparison = () => {
   const words = compareWords(A, B), regions = compareRegions(A, B);
   for (const [side, items, sign] of [["A", A, 1], ["B", B, -1]]) {
     const bar = element("div", { className: "mixture" });
-    showMixture(items.map((item) => ({ item })), bar);
+    showMixture(atOnce(mixtureOf(items.map((item) => ({ item })))), bar);
     const ranges = columnsOfPage.filter(isRange).flatMap((field) =>
       [element("dt", { textContent: field.name, dir: "auto" }), element("dd", { textContent: quartiles(field, items) })]);
     const examples = examplesOf(items, words[side]).map((item) => {
@@ -167,10 +167,10 @@ const showComparison = () => {
 };
 
 for (const side of ["A", "B"]) {
-  part(`list${side}`).addEventListener("click", () => {
+  part(`list${side}`).addEventListener("click", () => whenListed(() => {
     part("comparison").open = true;
     setTo(side, listedAs(), state.list.map(({ item }) => item));
-  });
+  }));
   const select = part(`label${side}`);
   data.labels.forEach((name, id) => select.append(element("option", { value: String(id), textContent: name })));
   if (data.added !== undefined) select.append(...["added", "before"].map((value) => element("option", { value, textContent: `documents ${value}` })));

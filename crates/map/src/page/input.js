@@ -148,13 +148,15 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-part("search").addEventListener("input", () => search(part("search").value));
-part("search").addEventListener("keydown", (event) => {
-  if (event.key !== "Enter") return;
+const flyToFound = () => {
   const word = words.find((candidate) => state.found.has(candidate.text));
   const item = state.marked.find((candidate) => candidate.placed);
   if (word) flyTo(word.x, word.y, Math.max(view.scale, view.fit * 2.5));
   else if (item) flyTo(item.x, item.y, Math.max(view.scale, view.fit * 2.5));
+};
+part("search").addEventListener("input", () => search(part("search").value));
+part("search").addEventListener("keydown", (event) => {
+  if (event.key === "Enter") whenListed(flyToFound);
 });
 part("more").addEventListener("click", () => showMore(100));
 part("closer").addEventListener("click", () => zoomStep(1.6));

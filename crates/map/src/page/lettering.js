@@ -98,6 +98,15 @@ const prepareWords = (until, rests) => {
   return true;
 };
 
+/** The same while words are text: beside the frames, since nothing that is seen changes. */
+let preparing = 0;
+const prepareAtRest = () => {
+  clearTimeout(preparing);
+  preparing = setTimeout(() => {
+    if (lettering.text && layouts.has(lettering.level) && !prepareWords(performance.now() + wordMilliseconds, false)) prepareAtRest();
+  });
+};
+
 /** Chooses what is drawn of words in this frame, and makes some of what is missing. What is not a zoom is drawn whole at once. */
 const chooseWords = (whole) => {
   const level = levelOf(), rests = scaleBefore === view.scale, stays = levelBefore === level;
@@ -107,7 +116,7 @@ const chooseWords = (whole) => {
     Object.assign(lettering, { level, text: true });
     if (context.stamp) return;
     lettering.textScale = view.scale;
-    if (!whole && state.words && !prepareWords(performance.now() + wordMilliseconds, false)) repaint();
+    if (!whole && state.words) prepareAtRest();
     return;
   }
   const until = performance.now() + wordMilliseconds;

@@ -45,17 +45,23 @@ const showLegend = () => {
   }));
 };
 
-const showMixture = (entries, bar = part("mixture")) => {
+/** The shares of the labels among entries, the largest first, and their sum. */
+function* mixtureOf(entries) {
   const shares = new Float64Array(labels.length), order = [];
   let total = 0;
-  for (const { item, share = 1 } of entries) {
-    if (item.label < 0) continue;
-    if (shares[item.label] === 0) order.push(item.label);
-    shares[item.label] += share;
-    total += share;
-  }
-  bar.hidden = order.length === 0;
-  const sorted = order.map((label) => [label, shares[label]]).sort((a, b) => b[1] - a[1]);
+  yield* inParts(entries.length, (from, to) => {
+    for (let n = from; n < to; n++) {
+      const { item: { label }, share = 1 } = entries[n];
+      if (label < 0) continue;
+      if (shares[label] === 0) order.push(label);
+      shares[label] += share;
+      total += share;
+    }
+  });
+  return { total, sorted: order.map((label) => [label, shares[label]]).sort((a, b) => b[1] - a[1]) };
+}
+const showMixture = ({ total, sorted }, bar = part("mixture")) => {
+  bar.hidden = sorted.length === 0;
   bar.setAttribute("role", "img");
   bar.setAttribute("aria-label", sorted.map(([label, share]) =>
     `${labels[label].name} ${Math.round(100 * share / total)} percent`).join(", "));
@@ -75,13 +81,13 @@ const showChips = (texts) => {
   }));
 };
 
-const entryOf = ({ item, share }) => {
+function* entryOf({ item, share }, marks) {
   const name = item.label < 0 ? "" : labels[item.label].name;
   const button = element("button", { type: "button", title: name }, labelMark(item.label),
     element("b", { textContent: item.title || "(no title)", dir: "auto" }),
     element("small", { textContent: share === undefined ? "" : `${Math.max(1, Math.round(100 * share))}%` }));
-  const short = excerpt(item, state.marks);
-  if (short !== "") button.append(element("p", { dir: "auto" }, ...annotated(short, state.marks)));
+  const short = yield* excerpt(item, marks);
+  if (short !== "") button.append(element("p", { dir: "auto" }, ...annotated(short, marks)));
   if (name) button.append(element("span", { className: "hidden", textContent: `Label: ${name}` }));
   button.addEventListener("click", () => {
     openEntry(button, item);
@@ -90,7 +96,7 @@ const entryOf = ({ item, share }) => {
     repaint();
   });
   return element("li", {}, button);
-};
+}
 
 /** Opens a document below its entry in the list, to be read; the one that was open is closed. */
 const openEntry = (button, item) => {
@@ -116,23 +122,104 @@ const openEntry = (button, item) => {
   button.after(reader);
 };
 
-const showMore = (n) => {
-  const next = state.list.slice(state.listed, state.listed + n);
-  part("list").append(...next.map(entryOf));
-  state.listed += next.length;
-  part("more").hidden = state.listed >= state.list.length;
-};
-
-const showList = (heading, entries, chips) => {
+/** The elements of entries, each of which is a part. */
+function* rowsOf(entries, marks) {
+  const made = [];
+  for (const entry of entries) {
+    made.push(yield* entryOf(entry, marks));
+    yield 1;
+  }
+  return made;
+}
+/** Entries that are shown before the others of a list. */
+const firstEntries = 8;
+/** Shows a list once its first entries are made, with what else changes with it; then the map, then more entries, each in a frame of its own,
+ * since what a browser makes of 25 entries and of the map takes longer than a frame has. */
+function* listing(heading, entries, chips, change) {
+  const mixture = yield* mixtureOf(entries), made = yield* rowsOf(entries.slice(0, 25), change?.marks ?? state.marks);
+  if (change !== undefined) {
+    Object.assign(state, change);
+    delete part("result").dataset.place;
+  }
   part("heading").textContent = heading;
   part("status").textContent = heading;
   state.list = entries;
-  state.listed = 0;
-  showMixture(entries);
+  state.listed = made.length;
+  showMixture(mixture);
   showChips(chips);
-  part("list").replaceChildren();
+  part("list").replaceChildren(...made.slice(0, firstEntries));
   part("take").hidden = entries.length === 0;
-  showMore(25);
+  part("more").hidden = true;
+  yield afterFrame;
+  repaint();
+  yield afterFrame;
+  part("list").append(...made.slice(firstEntries));
+  part("more").hidden = state.listed >= entries.length;
+}
+const showList = (heading, entries, chips) => {
+  drop();
+  atOnce(listing(heading, entries, chips));
+};
+/** Shows so many entries more, some in each frame. */
+function* moreEntries(n) {
+  for (const end = Math.min(state.list.length, state.listed + n); state.listed < end;) {
+    const made = yield* rowsOf(state.list.slice(state.listed, Math.min(end, state.listed + 2 * firstEntries)), state.marks);
+    part("list").append(...made);
+    state.listed += made.length;
+    part("more").hidden = state.listed >= state.list.length;
+    yield afterFrame;
+  }
+}
+const showMore = (n) => startListing(moreEntries(n));
+
+/** Milliseconds of a slice, and after how many it is said that there is something to wait for. */
+let listMilliseconds = 5, patience = 200;
+/** The list that is being worked out, which any other one takes the place of. */
+let pending = null;
+const stopTimers = () => {
+  clearTimeout(pending?.timer);
+  cancelAnimationFrame(pending?.frame);
+};
+const drop = () => {
+  stopTimers();
+  pending = null;
+};
+const goOnListing = () => {
+  const own = pending, now = performance.now(), later = () => { own.timer = setTimeout(goOnListing); };
+  stopTimers();
+  try {
+    const { done, value } = proceed(own.work, now + listMilliseconds);
+    if (done) {
+      drop();
+      own.acts.forEach((act) => act());
+    } else if (value === afterFrame) {
+      own.heading = "";
+      own.frame = requestAnimationFrame(later);
+    } else {
+      if (own.heading !== "" && now - own.since > patience) announce(own);
+      later();
+    }
+  } catch (error) {
+    if (pending === own) drop();
+    throw error;
+  }
+};
+/** Begins to work out a list; with a heading until it is there, should that take long. */
+const startListing = (work, heading = "") => {
+  drop();
+  pending = { work, heading, since: performance.now(), timer: 0, frame: 0, acts: [] };
+  goOnListing();
+};
+/** Acts on what is listed, once that is what was asked for last. */
+const whenListed = (act) => {
+  if (pending === null) act();
+  else pending.acts.push(act);
+};
+const nothingChosen = () => ({ place: null, region: null, lasso: null, found: new Set(), marked: [], marks: [] });
+const announce = (own) => {
+  Object.assign(state, nothingChosen());
+  atOnce(listing(own.heading, [], []));
+  own.heading = "";
 };
 
 /** Lists the documents of the window that starts at a cell, one that was chosen first. */
@@ -156,49 +243,59 @@ const selectPlace = (place, chosen = null) => {
 };
 
 const clearAll = () => {
-  Object.assign(state, { place: null, region: null, lasso: null, found: new Set(), marked: [], marks: [] });
+  Object.assign(state, nothingChosen());
   part("search").value = "";
   delete part("result").dataset.place;
-  const everyone = documents.filter(isShown);
-  const total = documents.length.toLocaleString("en");
-  showList(data.sampledFrom !== undefined ? `${everyone.length.toLocaleString("en")} of ${count(data.sampledFrom, "document", "documents")}`
-    : everyone.length === documents.length ? `All ${count(everyone.length, "document", "documents")}`
-      : `${everyone.length.toLocaleString("en")} of ${total} documents`,
-  everyone.map((item) => ({ item })),
-    [...new Set(words.slice(0, 60).map((word) => word.text))].slice(0, 12));
-  repaint();
+  startListing(listAll());
 };
+function* listAll() {
+  const entries = [], total = documents.length.toLocaleString("en");
+  yield* inParts(documents.length, (from, to) => {
+    for (let id = from; id < to; id++) if (isShown(documents[id])) entries.push({ item: documents[id] });
+  });
+  yield* listing(data.sampledFrom !== undefined ? `${entries.length.toLocaleString("en")} of ${count(data.sampledFrom, "document", "documents")}`
+    : entries.length === documents.length ? `All ${count(entries.length, "document", "documents")}`
+      : `${entries.length.toLocaleString("en")} of ${total} documents`,
+  entries, [...new Set(words.slice(0, 60).map((word) => word.text))].slice(0, 12));
+}
 
 const search = (text) => {
-  const query = folded(text.trim());
-  if (query === "") return clearAll();
+  if (folded(text.trim()) === "") return clearAll();
   if (waiting) { // it is searched for once all is read
-    Object.assign(state, { place: null, region: null, lasso: null, found: new Set(), marked: [], marks: [] });
+    Object.assign(state, nothingChosen());
     return showList("Reading the texts of all documents…", [], []);
   }
-  const { found: flags, marks } = lookUp(text);
+  startListing(listFound(text), "Searching…");
+};
+function* listFound(text) {
+  yield* indexing();
+  const query = folded(text.trim()), { found: flags, marks } = yield* lookUp(text);
   // Words of the map: those that were named, or what a single word may become.
   const named = new Set(marks.map(({ part }) => part));
   const exact = new Set(), prefixed = new Set(), inside = new Set();
-  for (const { key, text: word } of words) {
-    if (key === query || named.has(key)) exact.add(word);
-    else if (key.startsWith(query)) prefixed.add(word);
-    else if (key.includes(query)) inside.add(word);
-  }
+  yield* inParts(words.length, (from, to) => {
+    for (let n = from; n < to; n++) {
+      const { key, text: word } = words[n];
+      if (key === query || named.has(key)) exact.add(word);
+      else if (key.startsWith(query)) prefixed.add(word);
+      else if (key.includes(query)) inside.add(word);
+    }
+  });
   const found = [...exact, ...prefixed, ...inside];
-  Object.assign(state, { place: null, region: null, lasso: null, marks, found: new Set(exact.size > 0 ? exact : found.slice(0, 12)) });
-  delete part("result").dataset.place;
-  const titled = inTitle(marks), inTitles = [], inTexts = [];
-  for (const item of documents) {
-    if (flags[item.id] === 1 && isShown(item)) (titled[item.id] === 1 ? inTitles : inTexts).push({ item });
-  }
-  const entries = inTitles.concat(inTexts);
-  state.marked = entries.slice(0, 200).map(({ item }) => item);
-  const instead = !flags.includes(1) ? meant(query) : [];
-  showList(`${count(found.length, "word", "words")}, ${count(entries.length, "document", "documents")} with ${text.includes('"') ? text.trim() : `“${text.trim()}”`}` +
-    (instead.length > 0 ? ". Did you mean:" : ""), entries, instead.length > 0 ? instead : found.slice(0, 12));
-  repaint();
-};
+  const titled = yield* inTitle(marks), inTitles = [], inTexts = [];
+  let any = false;
+  yield* inParts(documents.length, (from, to) => {
+    for (let id = from; id < to; id++) {
+      if (flags[id] === 0) continue;
+      any = true;
+      if (isShown(documents[id])) (titled[id] === 1 ? inTitles : inTexts).push({ item: documents[id] });
+    }
+  });
+  const entries = inTitles.concat(inTexts), instead = any ? [] : yield* meant(query);
+  yield* listing(`${count(found.length, "word", "words")}, ${count(entries.length, "document", "documents")} with ${text.includes('"') ? text.trim() : `“${text.trim()}”`}` +
+    (instead.length > 0 ? ". Did you mean:" : ""), entries, instead.length > 0 ? instead : found.slice(0, 12),
+  { ...nothingChosen(), marks, found: new Set(exact.size > 0 ? exact : found.slice(0, 12)), marked: entries.slice(0, 200).map(({ item }) => item) });
+}
 
 /** Says what a search goes over. */
 const showSearched = () => {

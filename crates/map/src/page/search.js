@@ -27,67 +27,103 @@ const parse = (text) => {
 };
 
 /** The numbers of the words that a part of a term stands for. */
-const numbersOf = (part, open) => {
-  const { numbers } = indexed();
+function* numbersOf(part, open) {
+  const { numbers, words } = indexed();
   const fits = unspaced.test(part) ? (word) => word.includes(part) : open ? (word) => word.startsWith(part) : null;
   if (fits === null) return numbers.has(part) ? [numbers.get(part)] : [];
   const found = [];
-  for (const [word, number] of numbers) if (fits(word)) found.push(number);
+  yield* inParts(words.length, (from, to) => { for (let n = from; n < to; n++) if (fits(words[n])) found.push(n); });
   return found;
-};
+}
 
-/** A flag of each document: 1 of those in one of the lists. Loops over flags are many times as fast as sets of ids. */
-const flagsOf = (lists) => {
+/** A flag of each document: 1 of those that have one of the words. Loops over flags are many times as fast as sets of ids. */
+function* flagsOf(numbers, having) {
   const flags = new Uint8Array(documents.length);
-  for (const list of lists) for (const id of list) flags[id] = 1;
+  let seen = 0;
+  for (const number of numbers) {
+    const list = having[number];
+    for (let n = 0; n < list.length; n++) {
+      flags[list[n]] = 1;
+      if (++seen === partItems) {
+        yield seen;
+        seen = 0;
+      }
+    }
+  }
+  yield seen;
   return flags;
-};
+}
 
 /** Flags of the documents that have a term, and whether its last word was taken as a beginning. */
-const having = ({ parts, open, typing }) => {
-  const { having, sequences } = indexed();
-  let last = numbersOf(parts.at(-1), open), begun = open;
-  if (last.length === 0 && typing) [last, begun] = [numbersOf(parts.at(-1), true), true];
-  const numbers = [...parts.slice(0, -1).map((part) => numbersOf(part, false)), last];
-  const [found, ...others] = numbers.map((all) => flagsOf(all.map((number) => having[number])));
-  if (others.length === 0) return { found, begun };
+function* havingTerm({ parts, open, typing }) {
+  const { having, sequences, words } = indexed(), numbers = [];
+  for (const part of parts.slice(0, -1)) numbers.push(yield* numbersOf(part, false));
+  let last = yield* numbersOf(parts.at(-1), open), begun = open;
+  if (last.length === 0 && typing) [last, begun] = [yield* numbersOf(parts.at(-1), true), true];
+  numbers.push(last);
+  const found = yield* flagsOf(numbers[0], having);
+  if (numbers.length === 1) return { found, begun };
+  for (const all of numbers.slice(1)) {
+    const flags = yield* flagsOf(all, having);
+    yield* inParts(found.length, (from, to) => { for (let id = from; id < to; id++) found[id] &= flags[id]; });
+  }
   // Mostly a part is one word, which is compared; no word has the number -2.
-  const own = numbers.map((all) => (all.length === 1 ? all[0] : -2)), sets = numbers.map((all) => new Set(all));
-  const fits = (word, n) => word === own[n] || (own[n] === -2 && sets[n].has(word));
-  const follows = (sequence) => {
-    for (let at = 0; at + own.length <= sequence.length; at++) {
+  const own = numbers.map((all) => (all.length === 1 ? all[0] : -2)), among = [];
+  for (const all of numbers) {
+    among.push(all.length === 1 ? null : new Uint8Array(words.length));
+    if (all.length > 1) yield* inParts(all.length, (from, to) => { for (let n = from; n < to; n++) among.at(-1)[all[n]] = 1; });
+  }
+  const follows = (sequence, from, to) => {
+    for (let at = from; at < to; at++) {
       let n = 0;
-      while (n < own.length && fits(sequence[at + n], n)) n++;
+      while (n < own.length && (own[n] === -2 ? among[n][sequence[at + n]] === 1 : sequence[at + n] === own[n])) n++;
       if (n === own.length) return true;
     }
     return false;
   };
+  let seen = 0;
   for (let id = 0; id < found.length; id++) {
-    if (found[id] === 1) found[id] = Number(others.every((flags) => flags[id] === 1) && follows(sequences[id]));
+    const sequence = sequences[id], end = found[id] === 1 ? sequence.length - own.length + 1 : 0;
+    found[id] = 0;
+    for (let from = 0, to; from < end && found[id] === 0; from = to) {
+      to = Math.min(end, from + partItems - seen);
+      if (follows(sequence, from, to)) found[id] = 1;
+      seen += to - from;
+      if (seen === partItems) {
+        yield seen;
+        seen = 0;
+      }
+    }
+    if (++seen === partItems) {
+      yield seen;
+      seen = 0;
+    }
   }
+  yield seen;
   return { found, begun };
-};
+}
 
 /** Flags of the documents that a query finds, and which words are to be marked in their texts. */
-const lookUp = (text) => {
+function* lookUp(text) {
   const found = new Uint8Array(documents.length), marks = [];
   for (const terms of parse(text)) {
     const all = new Uint8Array(documents.length).fill(1);
     for (const term of terms) {
-      const { found: flags, begun } = having(term), wanted = term.without ? 0 : 1;
+      const { found: flags, begun } = yield* havingTerm(term), wanted = term.without ? 0 : 1;
       if (!term.without) marks.push(...term.parts.map((part, n) => ({ part, open: begun && n === term.parts.length - 1 })));
-      for (let id = 0; id < all.length; id++) if (flags[id] !== wanted) all[id] = 0;
+      yield* inParts(all.length, (from, to) => { for (let id = from; id < to; id++) if (flags[id] !== wanted) all[id] = 0; });
     }
-    for (let id = 0; id < all.length; id++) found[id] |= all[id];
+    yield* inParts(all.length, (from, to) => { for (let id = from; id < to; id++) found[id] |= all[id]; });
   }
   return { found, marks };
-};
+}
 
 /** Flags of the documents whose title has a word that was looked for. */
-const inTitle = (marks) => {
-  const { titled } = indexed();
-  return flagsOf(marks.flatMap(({ part, open }) => numbersOf(part, open)).map((number) => titled[number]));
-};
+function* inTitle(marks) {
+  const numbers = [];
+  for (const { part, open } of marks) numbers.push(yield* numbersOf(part, open));
+  return yield* flagsOf(numbers.flat(), indexed().titled);
+}
 
 /** Whether a word of a text is one of those that were looked for. */
 const isMarked = (word, marks) => marks.some(({ part, open }) =>
@@ -109,17 +145,21 @@ const distance = (a, b) => {
 };
 
 /** Of a single word that no document has: the words nearest to it, the most frequent first. */
-const meant = (text) => {
+function* meant(text) {
   const parts = wordsOf(text);
   if (parts.length !== 1 || parts[0].length < 3 || unspaced.test(parts[0])) return [];
-  const { numbers, having } = indexed(), near = [];
-  for (const [word, number] of numbers) {
-    const away = distance(parts[0], word);
-    if (away < 3) near.push({ word, away, documents: having[number].length });
-  }
-  return near.sort((a, b) => a.away - b.away || b.documents - a.documents || (a.word < b.word ? -1 : 1))
-    .slice(0, 3).map(({ word }) => word);
-};
+  const { words, having } = indexed(), nearest = [];
+  yield* inParts(words.length, (from, to) => {
+    for (let n = from; n < to; n++) {
+      const away = distance(parts[0], words[n]);
+      if (away > 2) continue;
+      nearest.push({ word: words[n], away, documents: having[n].length });
+      nearest.sort((a, b) => a.away - b.away || b.documents - a.documents || (a.word < b.word ? -1 : 1));
+      nearest.length = Math.min(3, nearest.length);
+    }
+  }, 32);
+  return nearest.map(({ word }) => word);
+}
 
 /** A text as nodes, with addresses of the web as links that name what they lead to and nothing else. */
 const withLinks = (text, marks, local) => {
@@ -151,10 +191,15 @@ const annotated = (text, marks, local = new Set()) => {
 };
 
 /** What a list shows of a document: where it has what was looked for, else how it begins. */
-const excerpt = (item, marks) => {
+function* excerpt(item, marks) {
   const text = item.text ?? item.snippet;
   if (marks.length > 0) {
+    let seen = 0;
     for (const match of text.matchAll(wordPattern)) {
+      if (++seen === partItems) {
+        yield seen;
+        seen = 0;
+      }
       if (!isMarked(folded(match[0]), marks)) continue;
       const blank = text.indexOf(" ", match.index - 60) + 1;
       const start = match.index <= 60 ? 0 : blank > 0 && blank < match.index ? blank : match.index;
@@ -169,4 +214,4 @@ const excerpt = (item, marks) => {
   }
   const rest = item.snippet.slice(title.length).trim();
   return rest === "" || rest === "…" ? "" : `…${rest}`;
-};
+}

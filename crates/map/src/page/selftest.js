@@ -1,20 +1,26 @@
 // With #selftest in the address the page tries itself out and writes what failed into the document.
 
-const selftest = () => {
+/** Tests of the crate put further ones here. */
+const furtherChecks = [];
+
+const selftest = async () => {
   const failed = [];
   let checks = 0;
   const check = (name, holds) => {
     checks += 1;
     if (!holds) failed.push(name);
   };
+  const listBudget = listMilliseconds;
+  listMilliseconds = Infinity;
+  if (pending !== null) goOnListing();
   const near = (a, b, tolerance = 1e-6) => Math.abs(a - b) <= tolerance;
   const middleX = view.width / 2, middleY = view.height / 2;
   const pointer = (type, left, top, pointerId = 1) => {
     const box = canvas.getBoundingClientRect();
     canvas.dispatchEvent(new PointerEvent(type, { pointerId, button: 0, clientX: box.left + left, clientY: box.top + top, bubbles: true }));
   };
-  const click = (left, top) => { pointer("pointerdown", left, top); pointer("pointerup", left, top); };
   const press = (target, key) => target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  const click = (left, top) => { pointer("pointerdown", left, top); pointer("pointerup", left, top); };
   const home = () => { look(columns / 2, rows / 2, view.fit); };
 
   // The data is whole and nothing of it became part of the page.
@@ -242,62 +248,8 @@ const selftest = () => {
   }
   press(document, "Escape");
 
-  // A search finds what a scan of the texts finds.
+  /** The words of each document, and a blank between title and text. */
   const scanned = documents.map((item) => [...wordsOf(item.title), " ", ...wordsOf(item.text ?? item.snippet)]);
-  const scan = (wanted) => documents.filter((item) => isShown(item) && wanted(scanned[item.id])).length;
-  const has = (...parts) => (all) => all.some((_, at) => parts.every((part, n) => all[at + n] === part));
-  const finds = (text, wanted) => {
-    type(text);
-    check(`search for ${text}`, state.list.length === scan(wanted));
-  };
-  const some = scanned.flatMap((all) => all.filter((word) => word !== " ")).filter((word, n) => n % 97 === 3 && !unspaced.test(word)).slice(0, 12);
-  some.forEach((a, n) => {
-    const b = some[(n + 1) % some.length];
-    finds(`${a} `, has(a));
-    const titles = state.list.map(({ item }) => wordsOf(item.title).includes(a));
-    check(`titles with ${a} come first`, !titles.slice(Math.max(0, titles.indexOf(false))).includes(true) || !titles.includes(false));
-    finds(`"${a} ${b}"`, has(a, b));
-    finds(`${a} ${b} `, (all) => has(a)(all) && has(b)(all));
-    finds(`${a} OR ${b} `, (all) => has(a)(all) || has(b)(all));
-    finds(`${a} -${b} `, (all) => has(a)(all) && !has(b)(all));
-    finds(`-${a} `, (all) => !has(a)(all));
-    finds(`${a.slice(0, 2)}*`, (all) => all.some((word) => word.startsWith(a.slice(0, 2))));
-  });
-  const pairs = scanned.flatMap((all) => all.slice(0, -1).map((word, at) => [word, all[at + 1]]))
-    .filter(([a, b], n) => n % 131 === 7 && a !== " " && b !== " " && !unspaced.test(a + b)).slice(0, 12);
-  for (const [a, b] of pairs) finds(`"${a} ${b}"`, has(a, b));
-  check("phrases are found", pairs.length === 0 || (type(`"${pairs[0].join(" ")}"`), state.list.length > 0));
-  check("texts are whole", data.texts === undefined || part("result").dataset.searched !== "0");
-  const texted = documents.find((item) => item.text !== undefined && isShown(item) && wordsOf(item.text).length > 30);
-  if (texted) {
-    const last = wordsOf(texted.text).at(-1);
-    type(`${last} `);
-    check("a word at the end is found", state.list.some((entry) => entry.item === texted));
-    check("hits are marked", [...part("list").querySelectorAll("p")].some((p) => p.querySelector("mark")));
-    state.list = [{ item: texted }];
-    state.listed = 0;
-    part("list").replaceChildren();
-    showMore(1);
-    part("list").querySelector("button").click();
-    cancelAnimationFrame(view.flight);
-    const reader = part("list").querySelectorAll(".reader .text");
-    check("the whole text is read", reader.length === 1 && reader[0].textContent === texted.text);
-    check("hits are marked in it", [...reader[0].querySelectorAll("mark")].some((mark) => folded(mark.textContent).includes(last)));
-    const links = [...reader[0].querySelectorAll("a")].map((link) => link.href);
-    check("addresses are links", links.length === (texted.text.match(/https?:\/\//g) ?? []).length &&
-      links.every((link) => /^https?:/.test(link)));
-    const like = part("list").querySelector(".reader button");
-    if (like) {
-      like.click();
-      check("documents like it", state.place !== null && state.list[0].item === texted);
-    }
-    const wrong = `${"q".repeat(1)}${wordsOf(texted.text).find((word) => word.length > 4 && !unspaced.test(word)) ?? ""}`;
-    if (wrong.length > 5 && !indexed().numbers.has(wrong)) {
-      type(`${wrong} `);
-      check("did you mean", state.list.length === 0 && part("heading").textContent.includes("Did you mean") &&
-        part("chips").children[0].textContent === wrong.slice(1));
-    }
-  }
   // Columns: a range or a value keeps those documents and no other, also on the map; what is not there is left out.
   press(document, "Escape");
   check("filters", part("filters").hidden === (controls.length === 0));
@@ -585,8 +537,7 @@ const selftest = () => {
   const budget = wordMilliseconds;
   home();
   paintWhole();
-  wordMilliseconds = Infinity;
-  paint();
+  prepareWords(Infinity, false);
   wordMilliseconds = 0;
   forgetLayouts();
   paint();
@@ -629,10 +580,13 @@ const selftest = () => {
 
   home();
   paint();
-  return { checks, failed };
+  const report = {};
+  for (const further of furtherChecks) Object.assign(report, await further({ check, type, press, scanned }));
+  listMilliseconds = listBudget;
+  return { checks, ...report, failed };
 };
 
 if (location.hash === "#selftest") {
   const show = (result) => document.body.append(element("pre", { id: "selftest", textContent: JSON.stringify(result) }));
-  reading.then(() => show(selftest())).catch((error) => show({ checks: 0, failed: [String(error && error.stack)] }));
+  reading.then(selftest).then(show).catch((error) => show({ checks: 0, failed: [String(error && error.stack)] }));
 }

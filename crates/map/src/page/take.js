@@ -105,8 +105,8 @@ const download = (blob, name) => {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 };
 const onClick = (id, act) => part(id).addEventListener("click", act);
-onClick("csv", () => download(new Blob([csvOf(state.list)], { type: "text/csv" }), "documents.csv"));
-onClick("json", () => download(new Blob([jsonOf(state.list)], { type: "application/json" }), "documents.json"));
+onClick("csv", () => whenListed(() => download(new Blob([csvOf(state.list)], { type: "text/csv" }), "documents.csv")));
+onClick("json", () => whenListed(() => download(new Blob([jsonOf(state.list)], { type: "application/json" }), "documents.json")));
 onClick("svg", () => download(new Blob([svgOf()], { type: "image/svg+xml" }), "map.svg"));
 onClick("png", () => {
   paintWhole();

@@ -74,16 +74,8 @@ const startLayout = (level) => {
   };
   shown.names = layoutNames(level, scale);
   for (const { box } of shown.names) take(box, touchedBy(box));
-  let next = 0;
-  const goOn = (until) => {
-    while (next < words.length) {
-      const end = Math.min(words.length, next + 32);
-      for (; next < end; next++) place(words[next]);
-      if (performance.now() >= until) break;
-    }
-    return next === words.length;
-  };
-  return { level, shown, goOn };
+  const work = inParts(words.length, (from, to) => { for (let n = from; n < to; n++) place(words[n]); }, 32);
+  return { level, shown, goOn: (until) => proceed(work, until).done };
 };
 
 /** The whole layout of a level. */

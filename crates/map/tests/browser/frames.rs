@@ -3,11 +3,12 @@
 use std::env;
 use std::fs;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use countgrid_map::{Document, Field, FieldKind, Page, PageColumn, Space, Word, write_html};
 
 use super::firefox::Firefox;
-use super::{chromium, parts, program};
+use super::{Written, chromium, parts, program};
 
 const EXTENTS: [usize; 2] = [48, 64];
 
@@ -71,6 +72,9 @@ fn page(space: Space, documents: usize, texts: bool) -> Page {
 }
 
 /// `FRAMES=1000,20000,100000 cargo test --release -p countgrid-map --test all -- --ignored --nocapture frames`
+///
+/// What ends in `.html` among the numbers is a page to be opened as it is, and `FRAMES_FOLDER` a folder where pages that are made stay: so
+/// that one program measures pages of several versions in turn.
 #[test]
 #[ignore = "measures: FRAMES names numbers of documents"]
 fn frames() {
@@ -78,31 +82,36 @@ fn frames() {
     let Some(sizes) = env::var("FRAMES").ok() else {
         return writeln!(out, "frames: SKIPPED, FRAMES names no numbers of documents").unwrap();
     };
-    let folder = tempfile::tempdir().unwrap();
-    let (file, profile) = (folder.path().join("page.html"), folder.path().join("profile"));
-    let chromium = program("frames", "CHROMIUM", &["chromium", "chromium-browser", "google-chrome"]);
-    let firefox = program("frames", "FIREFOX", &["firefox", "firefox-esr"]);
-    for documents in sizes.split(',').map(|size| size.trim().parse().expect("FRAMES: numbers with commas")) {
+    let own = tempfile::tempdir().unwrap();
+    let folder = env::var_os("FRAMES_FOLDER").map_or_else(|| own.path().into(), PathBuf::from);
+    for size in sizes.split(',').map(str::trim) {
+        if size.ends_with(".html") {
+            measure(Path::new(size), &own.path().join("profile"));
+            continue;
+        }
+        let documents = size.parse().expect("FRAMES: numbers and pages with commas");
         for space in [Space::Torus, Space::Plane] {
             let page = page(space, documents, documents < 1_000_000);
+            let file = folder.join(format!("{space:?}-{documents}.html"));
             write_html(&page, std::io::BufWriter::new(fs::File::create(&file).unwrap())).unwrap();
-            let bytes = fs::metadata(&file).unwrap().len();
-            writeln!(out, "{documents} documents, {space:?}: {:.1} MB", bytes as f64 / 1e6).unwrap();
-            if let Some(browser) = &chromium {
-                let (report, resident) = chromium::frames(browser, &file, &profile);
-                writeln!(out, "  Chromium, at most {resident:.0} MB: {report}").unwrap();
-            }
-            if let Some(browser) = &firefox {
-                let mut firefox = Firefox::start(browser, false);
-                firefox.resize([1200, 800]);
-                firefox.open(&file, "#frames");
-                let report = firefox.run(
-                    "const [done] = arguments;
-                     const wait = () => { const own = document.querySelector('#frames'); if (own) done(own.textContent); else setTimeout(wait, 50); };
-                     wait();",
-                );
-                writeln!(out, "  Firefox: {report}").unwrap();
-            }
+            measure(&file, &own.path().join("profile"));
         }
+    }
+}
+
+/// Opens a page in each browser that there is, and prints what it has measured of itself.
+fn measure(file: &Path, profile: &Path) {
+    let mut out = std::io::stderr();
+    let megabytes = fs::metadata(file).expect("FRAMES: a page that is there").len() as f64 / 1e6;
+    writeln!(out, "{}: {megabytes:.1} MB", file.display()).unwrap();
+    if let Some(browser) = program("frames", "CHROMIUM", &["chromium", "chromium-browser", "google-chrome"]) {
+        let (report, resident) = chromium::frames(&browser, file, profile);
+        writeln!(out, "  Chromium, at most {resident:.0} MB: {report}").unwrap();
+    }
+    if let Some(browser) = program("frames", "FIREFOX", &["firefox", "firefox-esr"]) {
+        let mut firefox = Firefox::start(&browser, false);
+        firefox.resize([1200, 800]);
+        firefox.open(file, "#frames");
+        writeln!(out, "  Firefox: {}", firefox.run(&Written("frames").called())).unwrap();
     }
 }
