@@ -43,12 +43,20 @@
 mod alphabet;
 #[cfg(feature = "archives")]
 mod archive;
+#[cfg(feature = "arrow")]
+mod arrow;
 #[cfg(feature = "files")]
 mod atomic;
 mod block_error;
 mod blocks;
+#[cfg(any(feature = "arrow", feature = "office", feature = "parquet"))]
+mod calendar;
 #[cfg(feature = "files")]
 mod code;
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+mod codec;
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+mod columnar;
 mod columns;
 mod document;
 mod docword;
@@ -85,6 +93,8 @@ mod options;
 mod outputs;
 #[cfg(all(feature = "files", feature = "html"))]
 mod page;
+#[cfg(feature = "parquet")]
+mod parquet;
 #[cfg(feature = "pdf")]
 mod pdf;
 mod read;
@@ -95,7 +105,7 @@ mod runs;
 mod sequences;
 #[cfg(feature = "files")]
 mod several;
-#[cfg(any(feature = "npz", feature = "office"))]
+#[cfg(any(feature = "arrow", feature = "npz", feature = "office", feature = "parquet"))]
 mod shared;
 mod source;
 mod svmlight;
