@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{documents, folder, gzip, refusal};
-use countgrid_io::{Document, Format, Item, ReadError, ReadOptions, visit};
+use countgrid_io::{Document, Format, Item, Limits, ReadError, ReadOptions, visit};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/columns").join(name)
@@ -124,5 +124,35 @@ fn what_a_build_lacks_says_so() {
     if cfg!(not(feature = "arrow")) {
         assert!(says("file.arrow").contains("the feature `arrow` is needed"));
         assert!(says("stream.arrow").contains("--features arrow"));
+    }
+}
+
+/// A file that ends anywhere is refused, or is a stream that ends with a message; a limit ends what is longer.
+#[test]
+fn what_is_cut_or_too_long_is_refused() {
+    let limits = Limits { total_bytes: 300, ..Limits::default() };
+    let limited = ReadOptions { limits, ..ReadOptions::default() };
+    for (path, format) in readable() {
+        let bytes = fs::read(&path).unwrap();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let is_stream = format == Format::Arrow && !bytes.starts_with(b"ARROW1");
+        for length in (8..bytes.len()).step_by(61) {
+            let cut = folder(&[("a", &bytes[..length])]);
+            match countgrid_io::read(cut.path().join("a"), &ReadOptions::default()) {
+                Ok(_) => assert!(is_stream, "{name} of {length} bytes"),
+                Err(error) => assert!(error.to_string().contains("\nremedy: "), "{error}"),
+            }
+        }
+        let said = refusal(&fixture(""), name, &limited);
+        assert!(said.contains("more than 300 bytes"), "{name}: {said}");
+    }
+    if cfg!(feature = "parquet") {
+        let mut bytes = fs::read(fixture("none.parquet")).unwrap();
+        let tail = bytes.len() - 8;
+        let says = |bytes: &[u8]| refusal(folder(&[("a", bytes)]).path(), "a", &ReadOptions::default());
+        bytes[tail..tail + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert!(says(&bytes).contains("damaged Parquet: its metadata is longer than it"));
+        bytes[tail + 4..].copy_from_slice(b"PARE");
+        assert!(says(&bytes).contains("encrypted Parquet, which is not read"));
     }
 }
