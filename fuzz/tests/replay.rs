@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 type Body = fn(&[u8]);
 
 /// What each target runs. Some bodies also tell whether they accepted the input; only a panic counts here.
-const BODIES: [(&str, Body); 21] = [
+const BODIES: [(&str, Body); 26] = [
     ("any_model", |data| _ = countgrid_estimators::fuzzing::any_model(data)),
     ("archive", |data| _ = countgrid_io::fuzzing::archive(data)),
+    ("arrow", |data| _ = countgrid_io::fuzzing::arrow(data)),
     ("blob", |data| _ = countgrid_grid::fuzzing::blob(data)),
+    ("code", |data| _ = countgrid_io::fuzzing::code(data)),
     ("csr", |data| _ = countgrid_counts::fuzzing::csr(data)),
     ("docword", |data| _ = countgrid_io::fuzzing::docword(data)),
     ("encoding", |data| _ = countgrid_io::fuzzing::encoding(data)),
@@ -20,8 +22,10 @@ const BODIES: [(&str, Body); 21] = [
     ("mail", |data| _ = countgrid_io::fuzzing::mail(data)),
     ("matrix_market", |data| _ = countgrid_io::fuzzing::matrix_market(data)),
     ("model", |data| _ = countgrid_io::fuzzing::model(data)),
+    ("npz", |data| _ = countgrid_io::fuzzing::npz(data)),
     ("office", |data| _ = countgrid_io::fuzzing::office(data)),
     ("page", |data| _ = countgrid_io::fuzzing::page(data)),
+    ("parquet", |data| _ = countgrid_io::fuzzing::parquet(data)),
     ("pdf", |data| _ = countgrid_io::fuzzing::pdf(data)),
     ("rtf", |data| _ = countgrid_io::fuzzing::rtf(data)),
     ("sequences", |data| _ = countgrid_io::fuzzing::sequences(data)),
@@ -30,6 +34,7 @@ const BODIES: [(&str, Body); 21] = [
     ("tokens", countgrid_text::fuzzing::tokens),
     ("torus", countgrid_torus::fuzzing::torus),
     ("window_sums", countgrid_prefix::fuzzing::window_sums),
+    ("workbook", |data| _ = countgrid_io::fuzzing::workbook(data)),
 ];
 
 fn here(path: impl AsRef<Path>) -> PathBuf {

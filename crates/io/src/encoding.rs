@@ -83,8 +83,6 @@ pub(crate) fn check_head(head: &[u8]) -> Result<(), Problem> {
             "a ZIP archive, for which the feature `archives` is needed, or `office` for a DOCX, ODT or EPUB",
         ),
         (&b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"[..], "a document of an old Office program"),
-        (b"PAR1", "Parquet"),
-        (b"ARROW1", "Arrow"),
     ];
     if let Some((_, kind)) = known.iter().find(|(start, _)| head.starts_with(start)) {
         return Err(Problem::Unsupported { kind });

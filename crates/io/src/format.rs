@@ -28,6 +28,10 @@ pub enum Format {
     Npz,
     /// A workbook (XLSX, ODS), of which the first sheet that has something in it is a table.
     Workbook,
+    /// A Parquet file, as a table.
+    Parquet,
+    /// An Arrow file or stream (IPC, Feather), as a table.
+    Arrow,
     /// A file that is one document, of several paths.
     Document,
     /// Several paths, of any formats.
@@ -51,6 +55,8 @@ impl fmt::Display for Format {
             Self::SvmLight => "SVMlight counts",
             Self::Npz => "NPZ counts",
             Self::Workbook => "workbook",
+            Self::Parquet => "Parquet",
+            Self::Arrow => "Arrow",
             Self::Document => "document",
             Self::Several => "several paths",
             Self::Other(what) => what,

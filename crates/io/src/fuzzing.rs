@@ -254,6 +254,37 @@ pub fn office(data: &[u8]) -> bool {
     read
 }
 
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+thread_local! {
+    static CONTAINED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Where a panic of a library becomes an error: a fuzzer's hook, which ends the program, is not to mind it.
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+#[derive(Debug)]
+pub(crate) struct Contained(bool);
+
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+impl Contained {
+    pub(crate) fn begin() -> Self {
+        Self(CONTAINED.replace(true))
+    }
+}
+
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+impl Drop for Contained {
+    fn drop(&mut self) {
+        CONTAINED.set(self.0);
+    }
+}
+
+/// Whether this thread is where a panic becomes an error.
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+#[must_use]
+pub fn is_contained() -> bool {
+    CONTAINED.get()
+}
+
 /// Any bytes as a workbook; or as the file of cells of one, which chance would not compress. The first byte says of which kind.
 ///
 /// # Panics
@@ -618,6 +649,64 @@ pub fn npz(data: &[u8]) -> bool {
         accepted = true;
     }
     accepted
+}
+
+/// Limits of files of columns, whose metadata is longer than their rows.
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+const COLUMNS: Limits = Limits { record_bytes: 1 << 16, total_bytes: 1 << 20 };
+
+/// Any bytes as a Parquet file.
+///
+/// # Panics
+/// If a promise is broken.
+#[cfg(feature = "parquet")]
+#[must_use]
+pub fn parquet(data: &[u8]) -> bool {
+    let source = Cursor::new(std::sync::Arc::<[u8]>::from(data));
+    let opened = crate::parquet::Reader::new(source, COLUMNS.record_bytes, COLUMNS.total_bytes);
+    opened.is_ok_and(|mut rows| columns(&mut rows))
+}
+
+/// Any bytes as an Arrow file or stream.
+///
+/// # Panics
+/// If a promise is broken.
+#[cfg(feature = "arrow")]
+#[must_use]
+pub fn arrow(data: &[u8]) -> bool {
+    let opened = crate::arrow::Reader::new(Cursor::new(data), COLUMNS.record_bytes, COLUMNS.total_bytes);
+    opened.is_ok_and(|mut rows| columns(&mut rows))
+}
+
+/// All rows of a file of columns: each has a cell for each column, and they end within the limits. The second half is read of one column.
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+fn columns(rows: &mut dyn crate::columnar::Columnar) -> bool {
+    let budget = Budget::new(COLUMNS.total_bytes);
+    let names = rows.names().len();
+    let read = crate::columnar::read(rows, Path::new(FILE), COLUMNS.record_bytes, &budget, |table| {
+        let mut read = 0_u64;
+        while table.next()? {
+            assert_eq!(table.len(), names);
+            let bytes: usize = (0..names).map(|column| table.field(column).len()).sum();
+            assert!(read == 0 || bytes <= COLUMNS.record_bytes, "a row is within the limit");
+            read += 1;
+            if read == 3 && names > 0 {
+                table.only(&[0], &[])?;
+            }
+            // Of a file without columns that are read nothing counts.
+            if names == 0 && read > 1 << 10 {
+                break;
+            }
+        }
+        Ok::<_, ReadError>(read)
+    });
+    match read {
+        Ok(_) => true,
+        Err(error) => {
+            assert!(error.to_string().contains("\nremedy: "), "{error}");
+            false
+        }
+    }
 }
 
 /// A ZIP file of arrays.

@@ -1,6 +1,6 @@
 //! Documents, counts and model files, read and written with care.
 //!
-//! - [`read`] takes a path and finds out what it holds: a folder of text files, web pages and documents, CSV, TSV, JSON, a workbook, or
+//! - [`read`] takes a path and finds out what it holds: a folder of text files, web pages and documents, CSV, TSV, JSON, a workbook, a Parquet or Arrow file, or
 //!   counts (UCI docword, Matrix Market, SVMlight, NPZ), any of them compressed by gzip. [`read_table`], [`read_json_lines`] and [`read_docword`] take
 //!   any [`BufRead`](std::io::BufRead).
 //! - [`visit`] hands over one document or bag after the other; a [`BlockFile`] keeps bags that are too many for the
@@ -34,6 +34,8 @@
 //! `pdf`: PDF documents of a folder. Without it they are passed over.
 //! `mail`: messages (EML) and mailboxes (MBOX), decoded, with `from` and `date` as further columns. Without it they are read as text.
 //! `archives`: ZIP and TAR files, as folders. Without it they are passed over.
+//! `parquet`: Parquet files, as tables. Without it they are refused.
+//! `arrow`: Arrow files and streams (Feather), as tables. Without it they are refused.
 //! `npz`: counts in arrays of NumPy and SciPy (NPZ). Without it they are refused.
 //! `fuzzing`: the bodies of the fuzz targets. No part of the interface.
 #![doc(html_root_url = "https://docs.rs/countgrid-io/latest")]
@@ -43,12 +45,20 @@
 mod alphabet;
 #[cfg(feature = "archives")]
 mod archive;
+#[cfg(feature = "arrow")]
+mod arrow;
 #[cfg(feature = "files")]
 mod atomic;
 mod block_error;
 mod blocks;
+#[cfg(any(feature = "arrow", feature = "office", feature = "parquet"))]
+mod calendar;
 #[cfg(feature = "files")]
 mod code;
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+mod codec;
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+mod columnar;
 mod columns;
 mod document;
 mod docword;
@@ -85,6 +95,8 @@ mod options;
 mod outputs;
 #[cfg(all(feature = "files", feature = "html"))]
 mod page;
+#[cfg(feature = "parquet")]
+mod parquet;
 #[cfg(feature = "pdf")]
 mod pdf;
 mod read;
@@ -95,7 +107,7 @@ mod runs;
 mod sequences;
 #[cfg(feature = "files")]
 mod several;
-#[cfg(any(feature = "npz", feature = "office"))]
+#[cfg(any(feature = "arrow", feature = "npz", feature = "office", feature = "parquet"))]
 mod shared;
 mod source;
 mod svmlight;

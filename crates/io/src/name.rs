@@ -72,6 +72,8 @@ pub(crate) enum Name {
     SvmLight,
     Npz,
     Workbook,
+    Parquet,
+    Arrow,
     Vocabulary,
     /// Surely meant as text.
     Text,
@@ -94,6 +96,8 @@ impl Name {
             Some("svm" | "svmlight" | "libsvm") => Self::SvmLight,
             Some("npz") => Self::Npz,
             Some("xlsx" | "xlsm" | "xltx" | "ods" | "ots") => Self::Workbook,
+            Some("parquet" | "pq") => Self::Parquet,
+            Some("arrow" | "arrows" | "feather" | "ipc") => Self::Arrow,
             _ if name.starts_with("docword") => Self::Docword,
             _ if name.starts_with("vocab") => Self::Vocabulary,
             _ if ["readme", "license", "licence", "copying"].iter().any(|about| name.starts_with(about)) => {
@@ -106,7 +110,11 @@ impl Name {
 
     #[cfg(feature = "files")]
     pub(crate) fn is_table(self) -> bool {
-        matches!(self, Self::Csv | Self::Tsv | Self::JsonLines | Self::Workbook) || self.has_vocabulary()
+        let holds_rows = matches!(
+            self,
+            Self::Csv | Self::Tsv | Self::JsonLines | Self::Workbook | Self::Parquet | Self::Arrow
+        );
+        holds_rows || self.has_vocabulary()
     }
 
     /// Whether these are counts whose words lie beside them.

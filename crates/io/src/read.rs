@@ -8,6 +8,10 @@ use std::sync::Arc;
 
 use encoding_rs::UTF_8;
 
+#[cfg(feature = "arrow")]
+use crate::arrow;
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+use crate::columnar::{self, Columnar};
 use crate::columns::{Columns, Roles, TEXT, look_like_names};
 use crate::document::Document;
 use crate::docword::{self, Counts};
@@ -22,8 +26,12 @@ use crate::npz;
 #[cfg(feature = "files")]
 use crate::objects;
 use crate::options::ReadOptions;
-#[cfg(any(feature = "npz", feature = "office"))]
+#[cfg(feature = "parquet")]
+use crate::parquet;
+#[cfg(any(feature = "arrow", feature = "npz", feature = "office", feature = "parquet"))]
 use crate::shared::shared;
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+use crate::source::Limits;
 use crate::source::{Budget, HEAD, Source, ZIP};
 #[cfg(feature = "office")]
 use crate::workbook;
@@ -207,6 +215,7 @@ impl fmt::Display for Summary {
 /// | `matrix.mtx` beside `features.tsv` (or `genes.tsv`) and `barcodes.tsv` | the same, a column for each document |
 /// | `.svm`, `.svmlight`, `.libsvm` | counts of an SVMlight file, with the vocabulary beside it |
 /// | `.xlsx`, `.ods` (feature `office`) | the first sheet of a workbook, as a table |
+/// | `.parquet` (feature `parquet`); `.arrow`, `.feather` (feature `arrow`) | a table: a row is a document, and columns of lists and structures are left out |
 /// | `.npz` (feature `npz`) | counts of a sparse matrix of SciPy or one array of NumPy, with the vocabulary beside it |
 /// | any other file | whichever of these its first lines look like |
 ///
@@ -387,7 +396,8 @@ fn visit_file<E: From<ReadError>>(
 ) -> Result<Summary, E> {
     let source = Source::open(path, budget)?;
     let packed = options.format.map_or_else(|| packed(path, &source.head), Some);
-    let packed = packed.filter(|format| matches!(format, Format::Npz | Format::Workbook));
+    let packed = packed
+        .filter(|format| matches!(format, Format::Npz | Format::Workbook | Format::Parquet | Format::Arrow));
     #[cfg(feature = "files")]
     if let Some(format) = several(&source.head).filter(|_| options.format.is_none() && packed.is_none()) {
         let (files, passed) = (vec![path.to_path_buf()], Default::default());
@@ -457,6 +467,27 @@ fn visit_file<E: From<ReadError>>(
             (summary.columns, summary.skipped.tables) = (columns, left_out.len());
             summary.left_out = left_out;
         }
+        #[cfg(not(any(feature = "arrow", feature = "parquet")))]
+        Format::Parquet | Format::Arrow => return refuse(lacks(format)),
+        #[cfg(any(feature = "arrow", feature = "parquet"))]
+        Format::Parquet | Format::Arrow => {
+            let Limits { record_bytes, total_bytes } = options.limits;
+            let opened = shared(source, path).and_then(|shared| {
+                let rows: Box<dyn Columnar> = match format {
+                    #[cfg(feature = "parquet")]
+                    Format::Parquet => Box::new(parquet::Reader::new(shared, record_bytes, total_bytes)?),
+                    #[cfg(feature = "arrow")]
+                    Format::Arrow => Box::new(arrow::Reader::new(shared, record_bytes, total_bytes)?),
+                    _ => return Err(lacks(format)),
+                };
+                Ok(rows)
+            });
+            let mut rows = opened.map_err(|problem| ReadError::new(path, None, problem))?;
+            (summary.columns, summary.left_out) =
+                columnar::read(&mut *rows, path, record_bytes, budget, |rows| {
+                    table::each_of(rows, &file, TEXT, options, &mut visit)
+                })?;
+        }
         Format::Npz if cfg!(not(feature = "npz")) => {
             let kind = "counts in arrays of NumPy (NPZ), for which the feature `npz` is needed";
             return refuse(Problem::Unsupported { kind });
@@ -496,7 +527,20 @@ pub(crate) fn several(head: &[u8]) -> Option<Format> {
     None
 }
 
-/// What a file is that is a ZIP file or has a name of one, and no archive of documents: arrays of NumPy, or a workbook.
+/// What is said to a file of columns that this build does not read.
+fn lacks(format: Format) -> Problem {
+    let kind = match format {
+        Format::Arrow => {
+            "Arrow, for which the feature `arrow` is needed (`cargo install --path crates/cli --features arrow`)"
+        }
+        _ => {
+            "Parquet, for which the feature `parquet` is needed (`cargo install --path crates/cli --features parquet`)"
+        }
+    };
+    Problem::Unsupported { kind }
+}
+
+/// What a file of rows or counts is that is no text: arrays of NumPy and workbooks, which are ZIP files, and files of columns.
 pub(crate) fn packed(path: &Path, head: &[u8]) -> Option<Format> {
     let first = head.get(26..28).and_then(|length| {
         let length = u16::from_le_bytes([length[0], length[1]]);
@@ -506,7 +550,26 @@ pub(crate) fn packed(path: &Path, head: &[u8]) -> Option<Format> {
     if name == Name::Npz || is_zip && first.is_some_and(|name| name.ends_with(b".npy")) {
         return Some(Format::Npz);
     }
-    (name == Name::Workbook || is_zip && begins_workbook(head)).then_some(Format::Workbook)
+    if name == Name::Workbook || is_zip && begins_workbook(head) {
+        return Some(Format::Workbook);
+    }
+    let is_parquet = head.starts_with(b"PAR1") || head.starts_with(b"PARE");
+    let is_arrow = head.starts_with(b"ARROW1\0\0") || begins_stream(head);
+    match name {
+        _ if is_parquet => Some(Format::Parquet),
+        _ if is_arrow => Some(Format::Arrow),
+        Name::Parquet => Some(Format::Parquet),
+        Name::Arrow => Some(Format::Arrow),
+        _ => None,
+    }
+}
+
+/// Whether a stream of Arrow begins so: with a mark, and the length of the metadata of its first message, which is padded to eight
+/// bytes.
+fn begins_stream(head: &[u8]) -> bool {
+    let rest = head.strip_prefix(&[0xff; 4]);
+    let length = rest.and_then(<[u8]>::first_chunk).map(|length| i32::from_le_bytes(*length));
+    length.is_some_and(|length| length > 0 && length % 8 == 0)
 }
 
 /// Whether a ZIP file of these first bytes is a workbook, as far as they tell it: by the names of the files in it, or by what

@@ -103,6 +103,19 @@ pub(crate) fn each_of<E: From<ReadError>>(
         if documents == 1 && options.columns.text.is_none() {
             roles.text = roles.text.filter(|_| !roles.only_numbers(&names, |column| records.field(column)));
         }
+        if documents == 1 {
+            let own: Vec<usize> =
+                [roles.text, roles.title, roles.label, roles.id].into_iter().flatten().collect();
+            let mut wanted = own.clone();
+            if roles.text.is_none() {
+                // Where there are none the error comes below.
+                wanted.extend(roles.numbers(&names, |column| records.field(column)).unwrap_or_default());
+            }
+            if options.other_columns {
+                wanted = (0..names.len()).collect();
+            }
+            records.only(&wanted, &own)?;
+        }
         let filled = |role: Option<usize>| {
             role.map(|i| records.field(i).trim()).filter(|field| !field.is_empty()).map(str::to_owned)
         };
@@ -182,6 +195,11 @@ pub(crate) trait Rows {
     fn of_another_length(&self, expected: usize) -> Problem;
     /// An error in the record.
     fn error(&self, problem: Problem) -> ReadError;
+    /// From now on only these columns are asked for, this record's included; those of `roles`, which are among them, must be text.
+    fn only(&mut self, columns: &[usize], roles: &[usize]) -> Result<(), ReadError> {
+        _ = (columns, roles); // to most a field that is not asked for costs nothing
+        Ok(())
+    }
 }
 
 /// The records of a text, each in the same buffers.

@@ -9,6 +9,8 @@ mod bad_input;
 mod blocks;
 #[cfg(feature = "files")]
 mod code;
+#[cfg(feature = "files")]
+mod columnar;
 mod counts;
 mod docword;
 mod folder;

@@ -122,6 +122,18 @@ fn matrix_market() {
     replay("matrix_market", fuzzing::matrix_market, 20_000);
 }
 
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet() {
+    replay("parquet", fuzzing::parquet, 20_000);
+}
+
+#[cfg(feature = "arrow")]
+#[test]
+fn arrow() {
+    replay("arrow", fuzzing::arrow, 20_000);
+}
+
 #[cfg(feature = "npz")]
 #[test]
 fn npz() {
