@@ -29,7 +29,8 @@ mod _core {
         sequences::{Sequences, fit_sequences, sequence_features, sequence_log_likelihoods, sequence_states},
         steps::{fit_step, merge_states},
         text::{
-            count_words, merge_words, part_languages, part_words, select_merged, select_words, settle_languages,
+            count_words, merge_words, part_languages, part_words, select_merged, select_words,
+            settle_languages,
         },
     };
 }
