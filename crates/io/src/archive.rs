@@ -2,10 +2,11 @@
 
 use std::io::{self, BufRead, Read, Seek};
 
-use zip::{ZipArchive, result::ZipError};
+use zip::ZipArchive;
 
 use crate::error::Problem;
 use crate::source::problem_of;
+use crate::zipped::refused;
 
 /// How many times longer than itself an archive may become.
 const GROWTH: u64 = 100;
@@ -49,10 +50,7 @@ pub(crate) fn each_in_zip<E: From<Problem>>(
             Ok(file) => {
                 read_member(file, limit, &mut room).map_err(|error| damaged(&error)).and_then(|read| read)
             }
-            Err(ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED)) => {
-                Err(Problem::Unsupported { kind: "an encrypted file" })
-            }
-            Err(error) => Err(damaged(&error)),
+            Err(error) => Err(refused(error, "an encrypted file", |error| damaged(&error))),
         };
         each(Member { name, bytes })?;
         if room == 0 {

@@ -11,6 +11,7 @@ use walkdir::WalkDir;
 #[cfg(feature = "archives")]
 use crate::archive::{Member, each_in_tar, each_in_zip, is_tar};
 use crate::code::code;
+use crate::detect::packed;
 use crate::document::{Document, TITLE, truncate_text};
 use crate::encoding::{check_head, declared, decode, is_page};
 use crate::error::{Problem, ReadError};
@@ -28,7 +29,6 @@ use crate::options::ReadOptions;
 use crate::page::page;
 #[cfg(feature = "pdf")]
 use crate::pdf;
-use crate::read::packed;
 use crate::rtf;
 #[cfg(any(feature = "office", feature = "archives"))]
 use crate::source::ZIP;

@@ -60,6 +60,7 @@ mod codec;
 #[cfg(any(feature = "arrow", feature = "parquet"))]
 mod columnar;
 mod columns;
+mod detect;
 mod document;
 mod docword;
 mod encoding;
@@ -117,6 +118,8 @@ mod workbook;
 mod write_error;
 #[cfg(feature = "office")]
 mod xlsx;
+#[cfg(any(feature = "archives", feature = "npz", feature = "office"))]
+mod zipped;
 
 pub use crate::alphabet::{Alphabet, AlphabetError};
 #[cfg(feature = "files")]

@@ -11,6 +11,7 @@ use crate::item::Item;
 use crate::npy::{self, Array};
 use crate::runs::{Entry, Runs};
 use crate::source::{Budget, metered};
+use crate::zipped::refused;
 
 /// What the name of an array ends with.
 const NPY: &str = ".npy";
@@ -215,10 +216,10 @@ fn member<'a, R: Read + Seek>(
     match archive.by_name(&format!("{name}{NPY}")) {
         Ok(file) => Ok(BufReader::new(metered(file, budget))),
         Err(ZipError::FileNotFound) => Err(Problem::Matrix { found: format!("no `{}`", excerpt(name)) }),
-        Err(ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED)) => {
-            Err(Problem::Unsupported { kind: "an encrypted file" })
-        }
-        Err(error) => Err(Problem::Damaged { kind: "NPZ", what: format!("`{}`: {error}", excerpt(name)) }),
+        Err(error) => Err(refused(error, "an encrypted file", |error| Problem::Damaged {
+            kind: "NPZ",
+            what: format!("`{}`: {error}", excerpt(name)),
+        })),
     }
 }
 

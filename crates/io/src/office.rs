@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::io::{Cursor, Read};
 
 use html5gum::{DefaultEmitter, Token, Tokenizer};
-use zip::{ZipArchive, result::ZipError};
+use zip::ZipArchive;
 
 use crate::encoding::{declared, decode};
 use crate::error::Problem;
 use crate::page::page;
+use crate::zipped::refused;
 
 /// What a ZIP file is that is no such document.
 pub(crate) const OTHER: &str = "a ZIP archive, but no DOCX, ODT or EPUB";
@@ -49,13 +50,10 @@ impl Files<'_> {
 
     /// The text of a file, whatever size its header claims.
     fn text(&mut self, name: &str, kind: &'static str) -> Result<String, Problem> {
-        let file = match self.archive.by_name(name) {
-            Ok(file) => file,
-            Err(ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED)) => {
-                return Err(Problem::Unsupported { kind: "an encrypted document" });
-            }
-            Err(error) => return Err(damaged(kind, &format_args!("{name}: {error}"))),
-        };
+        let file = self.archive.by_name(name).map_err(|error| {
+            let damaged = |error| damaged(kind, &format_args!("{name}: {error}"));
+            refused(error, "an encrypted document", damaged)
+        })?;
         let mut bytes = Vec::new();
         let read = file.take((self.limit as u64).saturating_add(1)).read_to_end(&mut bytes);
         read.map_err(|error| damaged(kind, &format_args!("{name}: {error}")))?;

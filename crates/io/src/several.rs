@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use crate::detect::{detect, packed, several};
 use crate::document::Document;
 use crate::docword::Counts;
 use crate::error::{Problem, ReadError};
@@ -13,7 +14,7 @@ use crate::format::Format;
 use crate::item::Item;
 use crate::name::Name;
 use crate::options::ReadOptions;
-use crate::read::{DataSet, Ended, Summary, Visitor, detect, ended, packed, several, visit_items};
+use crate::read::{DataSet, Ended, Summary, Visitor, ended, visit_items};
 use crate::source::{Budget, Source};
 
 /// Reads several paths as one data set, in their order: each as [`read`](crate::read) does, and a file that is one document, such as a

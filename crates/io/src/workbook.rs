@@ -4,7 +4,7 @@ use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
 
 use html5gum::{DefaultEmitter, IoReader, Token, Tokenizer};
-use zip::{ZipArchive, result::ZipError};
+use zip::ZipArchive;
 
 use crate::error::{Problem, ReadError};
 use crate::name::LeftOut;
@@ -12,6 +12,7 @@ use crate::ods;
 use crate::source::{Budget, metered, problem_of};
 use crate::table::Rows;
 use crate::xlsx;
+use crate::zipped::refused;
 
 /// Rows and columns that a sheet has at most, in the programs that write them.
 pub(crate) const ROWS: u64 = 1 << 20;
@@ -198,13 +199,10 @@ pub(crate) struct Members<'a, R> {
 impl<R: Read + Seek> Members<'_, R> {
     /// The tokens of a file of XML, decompressed as they are taken.
     pub(crate) fn tokens(&mut self, name: &str) -> Result<Tokens<impl Read + use<'_, R>>, Problem> {
-        let file = match self.archive.by_name(name) {
-            Ok(file) => file,
-            Err(ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED)) => {
-                return Err(Problem::Unsupported { kind: "an encrypted document" });
-            }
-            Err(error) => return Err(damaged(&format_args!("{}: {error}", crate::error::excerpt(name)))),
-        };
+        let file = self.archive.by_name(name).map_err(|error| {
+            let damaged = |error| damaged(&format_args!("{}: {error}", crate::error::excerpt(name)));
+            refused(error, "an encrypted document", damaged)
+        })?;
         let reader = IoReader::new(BufReader::new(metered(file, self.budget)));
         Ok(Tokens(Tokenizer::new_with_emitter(reader, DefaultEmitter::default())))
     }
