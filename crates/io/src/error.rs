@@ -344,7 +344,7 @@ impl Problem {
             }
             Self::Binary => f.write_str("name a file of text, or a folder, in which such files are passed over"),
             Self::UnknownCodePage { .. } => f.write_str("save it as text in UTF-8, or as DOCX"),
-            Self::Unsupported { .. } => f.write_str("convert it to text, HTML or Word's DOCX"),
+            Self::Unsupported { .. } => f.write_str("convert it to text, HTML or DOCX, a table to CSV"),
             Self::Damaged { .. } => f.write_str("fetch or write the file again"),
             Self::TruncatedGzip | Self::DamagedGzip { .. } => {
                 write!(f, "fetch the file again; `gzip -t '{}'` tells whether it is whole", file.display())
