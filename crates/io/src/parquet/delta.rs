@@ -3,6 +3,7 @@
 
 use crate::error::Problem;
 use crate::parquet::damaged;
+use crate::parquet::thrift::{Walk, Wrong};
 
 const CUT: &str = "a page ends before its values";
 
@@ -49,8 +50,8 @@ pub(crate) fn plain(
 /// Lengths, and what lies behind them.
 fn lengths(data: &[u8], most: usize) -> Result<(Vec<usize>, &[u8]), Problem> {
     let mut rest = data;
-    let (block, parts, count) = (number(&mut rest)?, number(&mut rest)?, number(&mut rest)?);
-    let first = signed(&mut rest)?;
+    let (block, parts, count, first) =
+        taken(&mut rest, |walk| Ok((walk.number()?, walk.number()?, walk.number()?, walk.signed()?)))?;
     if count > most as u64 {
         return Err(damaged(&"a page claims far more values than it has bytes"));
     }
@@ -71,7 +72,7 @@ fn lengths(data: &[u8], most: usize) -> Result<(Vec<usize>, &[u8]), Problem> {
         left -= 1;
     }
     while left > 0 {
-        let least = signed(&mut rest)?;
+        let least = taken(&mut rest, |walk| walk.signed())?;
         let widths = rest.get(..parts as usize).ok_or_else(|| damaged(&CUT))?;
         rest = &rest[widths.len()..];
         for &width in widths {
@@ -102,20 +103,13 @@ fn bits(packed: &[u8], place: usize, width: usize) -> i64 {
     (number >> (start % 8) & ((1u128 << width) - 1)) as u64 as i64
 }
 
-fn number(rest: &mut &[u8]) -> Result<u64, Problem> {
-    let mut number = 0;
-    for shift in (0..64).step_by(7) {
-        let (&byte, after) = rest.split_first().ok_or_else(|| damaged(&CUT))?;
-        *rest = after;
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Ok(number);
-        }
-    }
-    Err(damaged(&"a number has no end"))
-}
-
-fn signed(rest: &mut &[u8]) -> Result<i64, Problem> {
-    let number = number(rest)?;
-    Ok((number >> 1) as i64 ^ -((number & 1) as i64))
+/// What a number is read as, in as many bytes as it takes.
+fn taken<T>(rest: &mut &[u8], read: impl FnOnce(&mut Walk<'_>) -> Result<T, Wrong>) -> Result<T, Problem> {
+    let mut walk = Walk::new(rest);
+    let number = read(&mut walk).map_err(|wrong| match wrong {
+        Wrong::Short => damaged(&CUT),
+        Wrong::Damaged(what) => damaged(&what),
+    })?;
+    *rest = walk.rest();
+    Ok(number)
 }

@@ -49,7 +49,13 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn number(&mut self) -> Walked<u64> {
+    /// What is left.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    /// A number of seven bits a byte, the lowest first.
+    pub(crate) fn number(&mut self) -> Walked<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -58,10 +64,11 @@ impl<'a> Walk<'a> {
                 return Ok(number);
             }
         }
-        Err(Wrong::Damaged("a number of its metadata has no end"))
+        Err(Wrong::Damaged("a number has no end"))
     }
 
-    fn signed(&mut self) -> Walked<i64> {
+    /// The same with the sign in the lowest bit.
+    pub(crate) fn signed(&mut self) -> Walked<i64> {
         let number = self.number()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
