@@ -5,8 +5,8 @@ use crate::common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{documents, folder, gzip, refusal};
-use countgrid_io::{Document, Format, Item, Limits, ReadError, ReadOptions, visit};
+use common::{documents, folder, gzip, refusal, with_columns};
+use countgrid_io::{Document, Format, Limits, ReadOptions};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/columns").join(name)
@@ -30,23 +30,6 @@ fn readable() -> Vec<(PathBuf, Format)> {
         .map(|path| (path, Format::Parquet))
         .chain(arrow.into_iter().map(|path| (path, Format::Arrow)))
         .collect()
-}
-
-/// Documents with all their columns.
-fn with_columns(path: &Path) -> (Vec<Document>, Vec<Vec<String>>) {
-    let options = ReadOptions { other_columns: true, ..ReadOptions::default() };
-    let (mut found, mut fields) = (Vec::new(), Vec::new());
-    let visited = visit(path, &options, |item| {
-        match item {
-            Item::Document(document) => found.push(document),
-            Item::OtherColumns(names) => fields.push(names),
-            Item::OtherFields(values) => fields.push(values.to_vec()),
-            _ => {}
-        }
-        Ok::<_, ReadError>(())
-    });
-    visited.unwrap_or_else(|error| panic!("{error}"));
-    (found, fields)
 }
 
 fn parts(documents: &[Document]) -> Vec<(&str, &str, Option<&str>, &str)> {

@@ -201,7 +201,7 @@ fn cut_or_changed(formats: &[Made]) -> usize {
 }
 
 #[test]
-#[ignore = "asks other programs to write files, for tens of seconds"]
+#[ignore = "slow: `cargo test --workspace -- --include-ignored`"]
 fn every_format_reads_as_its_twin() {
     let folder = tempfile::tempdir().unwrap();
     let Some((mut formats, twin)) = made(folder.path()) else { return };

@@ -6,8 +6,8 @@ use std::fs;
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
-use common::{documents, folder, gzip, refusal};
-use countgrid_io::{Document, Format, Item, Limits, ReadError, ReadOptions, read, visit};
+use common::{documents, folder, gzip, refusal, with_columns};
+use countgrid_io::{Document, Format, Limits, ReadOptions, read};
 use proptest::prelude::*;
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
@@ -62,23 +62,6 @@ fn xlsx(sheets: &[&str], strings: &str) -> Vec<u8> {
 fn ods(tables: &str) -> Vec<u8> {
     let content = format!("<office:spreadsheet>{tables}</office:spreadsheet>");
     zip(&[("mimetype", "application/vnd.oasis.opendocument.spreadsheet"), ("content.xml", &content)])
-}
-
-/// Documents with all their columns.
-fn with_columns(path: &Path) -> (Vec<Document>, Vec<Vec<String>>) {
-    let options = ReadOptions { other_columns: true, ..ReadOptions::default() };
-    let (mut found, mut fields) = (Vec::new(), Vec::new());
-    visit(path, &options, |item| {
-        match item {
-            Item::Document(document) => found.push(document),
-            Item::OtherColumns(names) => fields.push(names),
-            Item::OtherFields(values) => fields.push(values.to_vec()),
-            _ => {}
-        }
-        Ok::<_, ReadError>(())
-    })
-    .unwrap();
-    (found, fields)
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use countgrid_io::{Counts, DataSet, Document, ReadOptions, Summary, read};
+use countgrid_io::{Counts, DataSet, Document, Item, ReadError, ReadOptions, Summary, read, visit};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -36,6 +36,23 @@ pub(crate) fn documents_with(path: &Path, options: &ReadOptions) -> (Vec<Documen
         Ok((DataSet::Counts(_), _)) => panic!("counts, not documents"),
         Err(error) => panic!("{error}"),
     }
+}
+
+/// Documents with all their columns.
+pub(crate) fn with_columns(path: &Path) -> (Vec<Document>, Vec<Vec<String>>) {
+    let options = ReadOptions { other_columns: true, ..ReadOptions::default() };
+    let (mut found, mut fields) = (Vec::new(), Vec::new());
+    let visited = visit(path, &options, |item| {
+        match item {
+            Item::Document(document) => found.push(document),
+            Item::OtherColumns(names) => fields.push(names),
+            Item::OtherFields(values) => fields.push(values.to_vec()),
+            _ => {}
+        }
+        Ok::<_, ReadError>(())
+    });
+    visited.unwrap_or_else(|error| panic!("{error}"));
+    (found, fields)
 }
 
 pub(crate) fn counts(path: &Path) -> (Counts, Summary) {

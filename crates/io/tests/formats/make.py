@@ -290,15 +290,21 @@ def pandoc(to, ending, *more):
     return write
 
 
+def source(path, numbers, name, content):
+    """Files beside a format for another program to read."""
+    folder = path.parent / "source"
+    shutil.rmtree(folder, ignore_errors=True)
+    in_folder(folder, numbers, name, content)
+    return folder
+
+
 def libreoffice(to, ending, numbers):
     def write(path):
         program("soffice")
-        source = path.parent / "source"
-        shutil.rmtree(source, ignore_errors=True)
-        in_folder(source, numbers, "{}.html", page)
+        pages = source(path, numbers, "{}.html", page)
         path.mkdir()
         run("soffice", "--headless", f"-env:UserInstallation=file://{path.parent.resolve()}/profile", "--infilter=HTML (StarWriter)",
-            "--convert-to", to, "--outdir", path, *sorted(source.iterdir()))
+            "--convert-to", to, "--outdir", path, *sorted(pages.iterdir()))
         made = sorted(file.name for file in path.iterdir())
         assert made == [f"{IDS[number]}.{ending}" for number in numbers], made
     return write
@@ -307,11 +313,11 @@ def libreoffice(to, ending, numbers):
 def libreoffice_sheet(ending):
     def write(path):
         program("soffice")
-        source = path.with_suffix(".csv")
-        table(source, EVERY)
+        rows_of = path.with_suffix(".csv")
+        table(rows_of, EVERY)
         run("soffice", "--headless", f"-env:UserInstallation=file://{path.parent.resolve()}/profile", "--infilter=CSV:44,34,76,1",
-            "--convert-to", ending, "--outdir", path.parent, source)
-        source.unlink()
+            "--convert-to", ending, "--outdir", path.parent, rows_of)
+        rows_of.unlink()
     return write
 
 
@@ -329,14 +335,12 @@ def ghostscript(path):
 
 def chromium(path):
     program("chromium")
-    source = path.parent / "source"
-    shutil.rmtree(source, ignore_errors=True)
-    in_folder(source, ALPHABETIC, "{}.html", page)
+    pages = source(path, ALPHABETIC, "{}.html", page)
     path.mkdir()
     for number in ALPHABETIC:
         run("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
             f"--user-data-dir={path.parent.resolve()}/chromium", "--no-pdf-header-footer", f"--print-to-pdf={path.resolve()}/{IDS[number]}.pdf",
-            (source / f"{IDS[number]}.html").resolve().as_uri())
+            (pages / f"{IDS[number]}.html").resolve().as_uri())
 
 
 def reportlab(path):
@@ -443,10 +447,7 @@ def nbformat(path):
 
 def gnu_tar(path):
     program("tar")
-    source = path.parent / "source"
-    shutil.rmtree(source, ignore_errors=True)
-    in_folder(source, EVERY, "{}.txt", plain)
-    run("tar", "czf", path, "-C", source, *[f"{name}.txt" for name in IDS])
+    run("tar", "czf", path, "-C", source(path, EVERY, "{}.txt", plain), *[f"{name}.txt" for name in IDS])
 
 
 FORMATS = [
