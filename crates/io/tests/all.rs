@@ -37,3 +37,5 @@ mod table;
 mod visit;
 #[cfg(feature = "office")]
 mod workbook;
+#[cfg(any(feature = "parquet", feature = "arrow"))]
+mod written;
