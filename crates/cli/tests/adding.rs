@@ -111,3 +111,22 @@ fn phrases_of_a_model_are_found_in_new_text() {
     let output = run(folder, &["map", "made.csv", "-o", "other", "--phrases", "some"]);
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+fn a_document_is_placed_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("made.csv"), csv(',')).unwrap();
+    stdout(folder, &MAP);
+    fs::write(folder.join("new.csv"), "id,title,text\nnew.html,Boats,Sail and mast. Anchor and wind.\n")
+        .unwrap();
+    fs::write(
+        folder.join("new.html"),
+        "<!DOCTYPE html><title>Boats</title><p>Sail and <b>mast</b>. <p>Anchor and wind.",
+    )
+    .unwrap();
+    let places = |new: &str| stdout(folder, &["embed", "map/model.safetensors", new]);
+    assert_eq!(places("new.html"), places("new.csv"));
+    let printed = stdout(folder, &["map", "--add", "new.html", "map/model.safetensors", "-o", "second"]);
+    assert!(printed.contains("1 documents, 1 of them on the map"), "{printed}");
+}

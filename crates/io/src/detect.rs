@@ -10,19 +10,34 @@ use crate::name::Name;
 use crate::source::{HEAD, ZIP};
 use crate::svmlight;
 
-/// What a file is that holds several files or messages.
+/// What a file is that is read as a folder with it alone: an archive, a mailbox, or a document of a kind that no lines of text are.
 #[cfg(feature = "files")]
-pub(crate) fn several(head: &[u8]) -> Option<Format> {
+pub(crate) fn as_folder(path: &Path, head: &[u8]) -> Option<Format> {
     #[cfg(feature = "archives")]
     if head.starts_with(ZIP) || crate::archive::is_tar(head) {
         return Some(Format::Archive);
+    }
+    #[cfg(feature = "office")]
+    if head.starts_with(ZIP) {
+        return Some(Format::Document);
     }
     #[cfg(feature = "mail")]
     if crate::mail::is_mailbox(head) {
         return Some(Format::Mailbox);
     }
-    _ = head;
-    None
+    // What is called a table begins with the names of its columns, whatever they are.
+    if Name::from_path(path).is_table() {
+        return None;
+    }
+    #[cfg(feature = "pdf")]
+    if head.starts_with(crate::pdf::HEAD) {
+        return Some(Format::Document);
+    }
+    #[cfg(feature = "mail")]
+    if crate::mail::is_mail(head) {
+        return Some(Format::Document);
+    }
+    (head.starts_with(crate::rtf::HEAD) || crate::encoding::is_page(head)).then_some(Format::Document)
 }
 
 /// What a file of rows or counts is that is no text: arrays of NumPy and workbooks, which are ZIP files, and files of columns.

@@ -32,7 +32,7 @@ pub enum Format {
     Parquet,
     /// An Arrow file or stream (IPC, Feather), as a table.
     Arrow,
-    /// A file that is one document, of several paths.
+    /// A file that is one document, by itself or of several paths.
     Document,
     /// Several paths, of any formats.
     Several,

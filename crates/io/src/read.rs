@@ -14,7 +14,7 @@ use crate::arrow;
 use crate::columnar::{self, Columnar};
 use crate::columns::TEXT;
 #[cfg(feature = "files")]
-use crate::detect::several;
+use crate::detect::as_folder;
 use crate::detect::{detect, packed};
 use crate::document::Document;
 use crate::docword::{self, Counts};
@@ -215,6 +215,7 @@ impl fmt::Display for Summary {
 /// | `.jsonl`, `.ndjson`, `.json` | JSON lines, or an array of objects |
 /// | a table without a column of text, but with columns of numbers | counts: a feature for each of these columns |
 /// | a ZIP or TAR file (feature `archives`), a mailbox (feature `mail`) | a folder of the files or messages in it |
+/// | an RTF file, a web page (feature `html`), a PDF file (`pdf`), a message (`mail`), a DOCX, ODT or EPUB file (`office`) | one document; a plain text is none by itself, since its lines may be meant |
 /// | `docword*` | UCI counts, with the vocabulary beside it |
 /// | `.mtx` | counts of a Matrix Market file, a row for each document, with the vocabulary beside it (`vocab.NAME.txt`, `vocab.txt`) |
 /// | `matrix.mtx` beside `features.tsv` (or `genes.tsv`) and `barcodes.tsv` | the same, a column for each document |
@@ -369,9 +370,19 @@ fn visit_folder<E: From<ReadError>>(
     budget: &Budget,
     each: Visitor<'_, E>,
 ) -> Result<Summary, E> {
+    let mut format = format;
     let (found, columns) = match format {
         Format::JsonLines => objects::each(path, listing, budget, options, each)?,
-        _ => (folder::each(path, listing, budget, options, each)?, Vec::new()),
+        _ => {
+            let mut visit = |item: Item<'_>| {
+                // A ZIP file may be a document of a word processor.
+                if matches!(&item, Item::Document(document) if *document.file == *path) {
+                    format = Format::Document;
+                }
+                each(item)
+            };
+            (folder::each(path, listing, budget, options, &mut visit)?, Vec::new())
+        }
     };
     let folder::Found { labels, files, pages, passed, encodings } = found;
     let summary = Summary {
@@ -404,7 +415,9 @@ fn visit_file<E: From<ReadError>>(
     let packed = packed
         .filter(|format| matches!(format, Format::Npz | Format::Workbook | Format::Parquet | Format::Arrow));
     #[cfg(feature = "files")]
-    if let Some(format) = several(&source.head).filter(|_| options.format.is_none() && packed.is_none()) {
+    if let Some(format) =
+        as_folder(path, &source.head).filter(|_| options.format.is_none() && packed.is_none())
+    {
         let (files, passed) = (vec![path.to_path_buf()], Default::default());
         let listing = Listing { files, passed, opened: Some(source) };
         return visit_folder(path, format, listing, options, budget, each);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use crate::detect::{detect, packed, several};
+use crate::detect::{as_folder, detect, packed};
 use crate::document::Document;
 use crate::docword::Counts;
 use crate::error::{Problem, ReadError};
@@ -169,7 +169,7 @@ fn is_in_folder(path: &Path, options: &ReadOptions) -> bool {
     if packed(path, &source.head).is_some() {
         return false;
     }
-    if several(&source.head).is_some() {
+    if as_folder(path, &source.head).is_some() {
         return true;
     }
     let Ok(source) = source.text() else { return true };

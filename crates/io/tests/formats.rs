@@ -4,6 +4,8 @@
 //! LibreOffice, Ghostscript with groff, Chromium, SciPy, ReportLab, openpyxl, XlsxWriter, odfpy, nbformat, PyArrow and polars. The variable PYTHON names the
 //! interpreter; FORMATS a folder that `make.py` has filled.
 
+use crate::common;
+
 use std::{
     fs,
     io::Write,
@@ -11,8 +13,9 @@ use std::{
     process::Command,
 };
 
+use common::{documents, gzip, refusal};
 use countgrid_counts::Bags;
-use countgrid_io::{DataSet, Limits, ReadOptions, read};
+use countgrid_io::{DataSet, Format, Limits, ReadOptions, read};
 use serde_json::Value;
 
 /// What was made, and of which documents.
@@ -213,4 +216,38 @@ fn every_format_reads_as_its_twin() {
     assert!(failed.is_empty(), "{} of {} formats:\n{}", failed.len(), formats.len(), failed.join("\n"));
     assert!(formats.len() >= 25, "{} formats", formats.len());
     say(&format!("{} formats read, {} damaged files", formats.len(), cut_or_changed(&formats)));
+}
+
+/// A file of a kind that is a document and no rows is one by itself, as it is in a folder.
+#[test]
+fn a_document_by_itself_is_one() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let bytes = |name: &str| fs::read(fixtures.join(name)).unwrap();
+    let page =
+        b"<!DOCTYPE html><title>Ants</title><p>Red ants walk over the hill, and black ants run.".to_vec();
+    let files = [
+        ("a.rtf", bytes("ants.rtf")),
+        ("a.html", page.clone()),
+        ("no ending", page.clone()),
+        ("a.html.gz", gzip(&page)),
+        ("a.eml", bytes("1.eml")),
+        ("a.pdf", bytes("pdf/cairo.pdf")),
+        ("a.docx", crate::office::docx()),
+    ];
+    for (name, bytes) in files {
+        let folder = common::folder(&[(name, &bytes)]);
+        let (in_folder, _) = documents(folder.path());
+        let (alone, summary) = documents(&folder.path().join(name));
+        assert_eq!(alone, in_folder, "{name}");
+        assert_eq!((alone.len(), alone[0].id.as_str()), (1, name));
+        assert_eq!((summary.format, summary.files, summary.documents), (Format::Document, 1, 1), "{name}");
+    }
+    // What cannot be read says so, a table is what it is called, and the lines of a text may be meant.
+    let folder =
+        common::folder(&[("a.csv", b"<html>,text\nx,Red ants walk.\n"), ("a.txt", b"Red ants walk.\n")]);
+    assert_eq!(documents(&folder.path().join("a.csv")).0[0].text, "Red ants walk.");
+    let said = refusal(folder.path(), "a.txt", &ReadOptions::default());
+    assert!(said.contains("put text files into a folder"), "{said}");
+    let said = refusal(&fixtures.join("pdf"), "encrypted.pdf", &ReadOptions::default());
+    assert!(said.contains("an encrypted PDF, which is not read"), "{said}");
 }

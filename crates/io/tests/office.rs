@@ -22,7 +22,7 @@ fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
 const DOCX: &[u8] = b"<?xml version=\"1.0\"?><w:document><w:body><w:p><w:r><w:t>Red</w:t></w:r><w:r><w:t> ants</w:t></w:r></w:p>\
     <w:p><w:r><w:t>walk &amp; work.</w:t></w:r></w:p></w:body></w:document>";
 
-fn docx() -> Vec<u8> {
+pub(crate) fn docx() -> Vec<u8> {
     let about = b"<cp:coreProperties><dc:title>On ants</dc:title></cp:coreProperties>";
     let notes = b"<w:footnotes><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:footnotes>";
     zip(&[("word/document.xml", DOCX), ("docProps/core.xml", about), ("word/footnotes.xml", notes)])

@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::{documents, documents_with, folder};
-use countgrid_io::{Limits, ReadOptions, read};
+use countgrid_io::{Limits, ReadOptions};
 
 fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
@@ -36,11 +36,4 @@ fn damaged_and_long_documents_are_passed_over_with_a_reason() {
     assert_eq!(left_out[0], "damaged RTF: it ends within a group");
     assert!(left_out[1].contains("60 bytes"), "{left_out:?}");
     assert_eq!(left_out[2..], ["damaged RTF: it ends within a group", "empty"]);
-}
-
-#[test]
-fn a_single_document_is_no_collection() {
-    let folder = folder(&[("a.rtf", b"{\\rtf1 Red ants.}")]);
-    let refused = read(folder.path().join("a.rtf"), &ReadOptions::default()).unwrap_err().to_string();
-    assert!(refused.contains("not recognised as a table"), "{refused}");
 }
