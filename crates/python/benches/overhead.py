@@ -102,21 +102,22 @@ def main():
         program = [options.program, "fit", path, "-o", models[0], "-q", "--grid", sides, "--window", "5x5"]
         program += ["--iterations", str(options.iterations), "--seed", "1", "--threads", "1"]
         package = [sys.executable, "-c", SCRIPT]
-        ratios, peaks = [], ([], [])
+        ratios, peaks = [], ([], [], [])
         for _ in range(options.pairs):
             own, peak = measured(program)
-            imports, _ = measured(package)
+            imports, least = measured(package)
             whole, its = measured([*package, path, models[1], str(options.grid), str(options.iterations)])
             ratios.append((whole - imports) / own)
             peaks[0].append(peak)
             peaks[1].append(its)
+            peaks[2].append(least)
             print(f"program {own:.2f} s, package {whole:.2f} s of which imports {imports:.2f} s", flush=True)
         same = models[0].read_bytes() == models[1].read_bytes()
     if not same:
         sys.exit("the two models differ")
     middle = statistics.median(ratios)
     print(f"processor seconds, package / program: {middle:.3f} ({min(ratios):.3f} to {max(ratios):.3f}); the same bytes")
-    print("peak memory: program {:.0f} MB, package {:.0f} MB".format(*(statistics.median(peak) / 1e6 for peak in peaks)))
+    print("peak memory: program {:.0f} MB, package {:.0f} MB of which imports {:.0f} MB".format(*(statistics.median(peak) / 1e6 for peak in peaks)))
 
 
 if __name__ == "__main__":

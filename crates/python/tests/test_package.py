@@ -1,6 +1,7 @@
 """Files, pickles, inputs, threads, pages: what scikit-learn's checks do not ask."""
 
 import contextlib
+import importlib.metadata
 import json
 import os
 import pickle
@@ -459,3 +460,8 @@ def test_the_file_is_that_of_the_program(tmp_path, labels, precision, componenti
     said = [subprocess.run([PROGRAM, "info", path], capture_output=True, check=True).stdout.replace(str(path).encode(), b"")
             for path in (model, tmp_path / "python.safetensors")]
     assert said[0] == said[1]
+
+
+def test_version():
+    """Of what was compiled, which is that of what is installed."""
+    assert countgrid.__version__ == importlib.metadata.version("countgrid")

@@ -12,6 +12,7 @@ this package.
 """
 
 from ._classifier import CountingGridClassifier
+from ._core import __version__
 from ._features import FisherScores, FreeEnergyScores
 from ._models import (
     ComponentialGrid,
@@ -39,5 +40,6 @@ __all__ = [
     "MultinomialMixture",
     "TextVectorizer",
     "TopographicMap",
+    "__version__",
     "load",
 ]

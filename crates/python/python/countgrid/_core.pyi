@@ -5,6 +5,8 @@ from typing import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+__version__: str
+
 class Data:
     """Documents as bags of counts, in the precision of a model."""
 
