@@ -170,7 +170,7 @@ darkness.addEventListener("change", () => {
   refresh();
 });
 addEventListener("beforeprint", paintWhole);
-new ResizeObserver(resize).observe(canvas);
+new ResizeObserver(() => { resize(); paintNow(); }).observe(canvas);
 
 readColours();
 resize();
@@ -181,4 +181,5 @@ clearAll();
 embed(new URLSearchParams(location.search).has("embed"));
 if (location.hash.length > 1 && !["#selftest", "#frames"].includes(location.hash)) goTo(location.hash.slice(1));
 addEventListener("hashchange", () => goTo(location.hash.slice(1)));
+paintNow();
 const reading = readAll();

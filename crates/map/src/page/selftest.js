@@ -578,6 +578,22 @@ const selftest = async () => {
     return waited && state.list.length === documents.length;
   })());
 
+  // A canvas that gets another size is drawn before it is shown; what watches it last sees what is shown.
+  home();
+  paint();
+  check("drawn at once", await new Promise((resolve) => {
+    const inked = () => new Set(new Uint32Array(context.getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size;
+    const before = inked(), { width } = canvas;
+    const watcher = new ResizeObserver(() => {
+      if (canvas.width === width) return;
+      watcher.disconnect();
+      resolve((inked() > 1) === (before > 1));
+    });
+    watcher.observe(canvas);
+    canvas.style.width = `${view.width - 60}px`;
+  }));
+  canvas.style.width = "";
+  resize();
   home();
   paint();
   const report = {};

@@ -86,3 +86,10 @@ let frame = 0;
 const repaint = () => {
   if (frame === 0) frame = requestAnimationFrame(() => { frame = 0; paint(); });
 };
+/** Draws at once what waits for the next frame: a canvas of a new size is empty until then. */
+const paintNow = () => {
+  if (frame === 0) return;
+  cancelAnimationFrame(frame);
+  frame = 0;
+  paint();
+};
