@@ -11,7 +11,7 @@ use core::marker::PhantomData;
 use countgrid_math::{Kernel, Level, dispatch};
 
 use super::border::{Axis, Border};
-use super::neighbours::One;
+use super::multiply::Multiply;
 
 /// An image, a byte for each cell, that is filtered along both axes.
 #[derive(Clone, Copy, Debug)]
@@ -45,30 +45,26 @@ impl Image<'_> {
 
 /// Bytes of a window whose sum fits 16 bits, whatever they are.
 const MOST: usize = u16::MAX as usize / u8::MAX as usize;
+/// Elements of the longest vectors.
+const VECTOR: usize = 32;
 /// The most columns of a window.
 const SIDE_MOST: usize = 7;
 
-/// `out[row * stride + column] = each(sum)`. `scratch` is a line as far as windows see it; of images for which
+/// `out[row * stride + column]` becomes the mean by that division. `scratch` is a line as far as windows see it; of images for which
 /// [`Image::count`] is known.
 #[inline]
-pub(super) fn each<E: One<u16, u8>>(
-    image: Image<'_>,
-    each: E,
-    scratch: &mut [u16],
-    out: &mut [u8],
-    stride: usize,
-) {
+pub(super) fn means(image: Image<'_>, by: Multiply, scratch: &mut [u16], out: &mut [u8], stride: usize) {
     let side = image.columns.side;
     match side {
-        3 => dispatch(Windows::<E, 3> { image, each, scratch, out, stride, side: PhantomData }),
-        5 => dispatch(Windows::<E, 5> { image, each, scratch, out, stride, side: PhantomData }),
-        _ => dispatch(Windows::<E, 7> { image, each, scratch, out, stride, side: PhantomData }),
+        3 => dispatch(Windows::<3> { image, by, scratch, out, stride, side: PhantomData }),
+        5 => dispatch(Windows::<5> { image, by, scratch, out, stride, side: PhantomData }),
+        _ => dispatch(Windows::<7> { image, by, scratch, out, stride, side: PhantomData }),
     }
 }
 
-struct Windows<'a, E, const SIDE: usize> {
+struct Windows<'a, const SIDE: usize> {
     image: Image<'a>,
-    each: E,
+    by: Multiply,
     scratch: &'a mut [u16],
     out: &'a mut [u8],
     stride: usize,
@@ -103,7 +99,7 @@ fn exchange(even: &mut [u16], odd: &mut [u16], enters: &[[u8; 2]], leaves: &[[u8
 
 /// What becomes of the sums of windows of `SIDE` columns, a pair at a time.
 #[inline(always)]
-fn write<E: One<u16, u8>, const SIDE: usize>(even: &[u16], odd: &[u16], each: E, pairs: &mut [[u8; 2]]) {
+fn write<const SIDE: usize>(even: &[u16], odd: &[u16], by: Multiply, pairs: &mut [[u8; 2]]) {
     macro_rules! pass {
         ($half:literal: $($at:literal)*) => {{
             // Of both windows.
@@ -114,7 +110,9 @@ fn write<E: One<u16, u8>, const SIDE: usize>(even: &[u16], odd: &[u16], each: E,
             )*
             let ends = even.iter().zip(from(odd, $half));
             for ((out, common), (&first, &last)) in pairs.iter_mut().zip(common).zip(ends) {
-                let (low, high) = (each.one(common.wrapping_add(first)), each.one(common.wrapping_add(last)));
+                let by = by.in_turn(common);
+                let low = by.rounded(common.wrapping_add(first));
+                let high = by.rounded(common.wrapping_add(last));
                 *out = (u16::from(low) | u16::from(high) << 8).to_le_bytes();
             }
         }};
@@ -127,21 +125,35 @@ fn write<E: One<u16, u8>, const SIDE: usize>(even: &[u16], odd: &[u16], each: E,
     }
 }
 
-impl<E: One<u16, u8>, const SIDE: usize> Kernel for Windows<'_, E, SIDE> {
+/// Room for sums of `seen` places, and where the second half of them begins. If there is more room than is needed, element
+/// `first` of both halves is where a vector may be read in one piece.
+#[inline(always)]
+fn two_parts(scratch: &mut [u16], seen: usize, first: usize) -> Option<(&mut [u16], usize)> {
+    let evens = seen.div_ceil(2);
+    let start =
+        scratch.as_ptr().align_offset(VECTOR * 2).saturating_add(first.next_multiple_of(VECTOR) - first);
+    let odds = evens.next_multiple_of(VECTOR);
+    if scratch.len().checked_sub(start).is_some_and(|room| room >= odds + seen / 2) {
+        return Some((scratch.get_mut(start..start + odds + seen / 2)?, odds));
+    }
+    Some((scratch.get_mut(..seen)?, evens))
+}
+
+impl<const SIDE: usize> Kernel for Windows<'_, SIDE> {
     type Output = ();
     const WIDEST: Level = Level::Avx512;
 
     #[inline(always)]
     fn run(self) {
         const { assert!(matches!(SIDE, 3 | 5 | 7)) };
-        let Self { image, each, scratch, out, stride, .. } = self;
+        let Self { image, by, scratch, out, stride, .. } = self;
         let Image { rows, columns, .. } = image;
         let seen = columns.seen();
-        let Some(sums) = scratch.get_mut(..seen) else { return };
-        sums.fill(0);
-        // Of the places `0, 2, 4, ...` that windows see, then of `1, 3, 5, ...`; place 0 is the first of the first window.
-        let evens = seen.div_ceil(2);
+        // Sums of the places `0, 2, 4, ...` that windows see, and from `odds` on of `1, 3, 5, ...`; place 0 is the first of
+        // the first window.
         let (first, to) = columns.inside();
+        let Some((sums, odds)) = two_parts(scratch, seen, first.div_ceil(2)) else { return };
+        sums.fill(0);
         // Places beyond the image, and within it before the first pair and after the last one, with the columns that
         // are seen there. Where none is seen sums stay 0.
         let before = first % 2;
@@ -149,7 +161,7 @@ impl<E: One<u16, u8>, const SIDE: usize> Kernel for Windows<'_, E, SIDE> {
         let (mut alone, mut known) = ([(0, 0); SIDE_MOST + 1], 0);
         for place in (0..first + before).chain(to - after..seen) {
             if let (Some(column), Some(alone)) = (columns.source(place), alone.get_mut(known)) {
-                *alone = (if place % 2 == 0 { place / 2 } else { evens + place / 2 }, column);
+                *alone = (if place % 2 == 0 { place / 2 } else { odds + place / 2 }, column);
                 known += 1;
             }
         }
@@ -168,7 +180,7 @@ impl<E: One<u16, u8>, const SIDE: usize> Kernel for Windows<'_, E, SIDE> {
                         *sum = sum.wrapping_add(enter).wrapping_sub(leave);
                     }
                 }
-                let Some((even, odd)) = sums.split_at_mut_checked(evens) else { return };
+                let Some((even, odd)) = sums.split_at_mut_checked(odds) else { return };
                 let pairs = first.div_ceil(2);
                 if let (Some(even), Some(odd)) = (even.get_mut(pairs..), odd.get_mut(pairs..)) {
                     let pairs = |row| from(row, before).as_chunks::<2>().0;
@@ -179,11 +191,12 @@ impl<E: One<u16, u8>, const SIDE: usize> Kernel for Windows<'_, E, SIDE> {
             let Some(out) = out.get_mut(row * stride..row * stride + columns.extent) else { return };
             let (pairs, last) = out.as_chunks_mut::<2>();
             let done = pairs.len();
-            let Some((even, odd)) = sums.split_at_checked(evens) else { return };
-            write::<E, SIDE>(even, odd, each, pairs);
+            let Some((even, odd)) = sums.split_at_checked(odds) else { return };
+            write::<SIDE>(even, odd, by, pairs);
             if let Some(out) = last.first_mut() {
-                let places = from(even, done).iter().take(SIDE / 2 + 1).chain(from(odd, done).iter().take(SIDE / 2));
-                *out = each.one(places.fold(0, |sum: u16, &place| sum.wrapping_add(place)));
+                let places =
+                    from(even, done).iter().take(SIDE / 2 + 1).chain(from(odd, done).iter().take(SIDE / 2));
+                *out = by.rounded(places.fold(0, |sum: u16, &place| sum.wrapping_add(place)));
             }
         }
     }

@@ -4,6 +4,7 @@ use countgrid_math::{Kernel, Level, dispatch};
 
 use super::bytes::{self, Image};
 use super::element::Moments;
+use super::multiply::Multiply;
 use super::neighbours::{self, One};
 
 /// A type that the mean of sums of type `A` is given in.
@@ -235,53 +236,6 @@ integer_means! {
     i32: i32 i64;
 }
 
-/// Rounds `sum / count` by a multiplication of 16-bit numbers, twice as many at a time as of floats.
-///
-/// With `shift = ⌊log₂ (count - 1)⌋` and `factor = ⌈2^(16 + shift) / count⌉`, `⌊n factor / 2^(16 + shift)⌋` is
-/// `⌊n / count⌋` for every `n` with `n (factor · count - 2^(16 + shift)) < 2^(16 + shift)`: with `n = q count + r` it is
-/// `⌊q + r / count + n (factor · count - 2^(16 + shift)) / (count 2^(16 + shift))⌋`, where the last term is below
-/// `1 / count`. (Granlund & Montgomery 1994, Theorem 4.2.)
-#[derive(Clone, Copy)]
-struct Multiply {
-    half: u16,
-    factor: u16,
-    shift: u16,
-    zero: u16, // which the compiler does not know
-}
-
-impl Multiply {
-    /// If it is exact for sums up to `largest`, with means that fit 8 bits.
-    #[inline]
-    fn new(count: u64, largest: u64) -> Option<Self> {
-        let highest = largest.checked_add(count / 2)?;
-        if count < 2 || highest > 0xFFFF || highest >= count << 8 {
-            return None;
-        }
-        let shift = (count - 1).ilog2();
-        let power = 1u32 << (16 + shift);
-        let factor = power.div_ceil(count as u32); // neither is above 2³¹
-        let excess = u64::from(factor) * count - u64::from(power);
-        if highest * excess >= power.into() {
-            return None;
-        }
-        let (half, factor, zero) = ((count / 2) as u16, factor.try_into().ok()?, core::hint::black_box(0));
-        Some(Self { half, factor, shift: shift as u16, zero })
-    }
-}
-
-impl One<u16, u8> for Multiply {
-    #[inline(always)]
-    fn one(self, sum: u16) -> u8 {
-        let Self { half, factor, shift, zero } = self;
-        let numerator = sum.wrapping_add(half);
-        // Of a factor that is the same in every turn the compiler makes 32 bits before the loop, and then forgets that
-        // there is an instruction for the upper halves of products of 16.
-        let factor = factor ^ (numerator & zero);
-        let high = (u32::from(numerator) * u32::from(factor)) >> 16;
-        (high as u16).wrapping_shr(shift.into()) as u8
-    }
-}
-
 impl Mean<u16> for u8 {
     #[inline]
     fn means(sums: &[u16], count: u64, largest: u64, out: &mut [Self]) {
@@ -293,8 +247,7 @@ impl Mean<u16> for u8 {
 
     #[inline]
     fn means_of_neighbours(line: &[u16], side: usize, count: u64, largest: u64, out: &mut [Self]) -> bool {
-        Multiply::new(count, largest)
-            .is_some_and(|each| neighbours::each(line, side, each, out))
+        Multiply::new(count, largest).is_some_and(|each| neighbours::each(line, side, each, out))
     }
 
     #[inline]
@@ -305,9 +258,9 @@ impl Mean<u16> for u8 {
         out: &mut [Self],
         stride: usize,
     ) -> bool {
-        let each = image.count().and_then(|count| Multiply::new(count, largest));
-        each.is_some_and(|each| {
-            bytes::each(image, each, scratch, out, stride);
+        let by = image.count().and_then(|count| Multiply::new(count, largest));
+        by.is_some_and(|by| {
+            bytes::means(image, by, scratch, out, stride);
             true
         })
     }

@@ -7,6 +7,7 @@ mod error;
 mod in_place;
 mod line;
 mod mean;
+mod multiply;
 mod neighbours;
 mod output;
 mod plan;
