@@ -239,8 +239,44 @@ impl<const D: usize> Case<D> {
     }
 }
 
+impl<const D: usize> Case<D> {
+    /// Means are quotients of the sums, bit for bit, which are formed in another way.
+    fn mean_is_sum_over_count(&self) {
+        let (filter, table) = (self.filter(), self.read(|x| (x as f32).exp2()));
+        let sums = std::cell::RefCell::new(Vec::new());
+        self.each::<f32, f32, f32>(
+            &table,
+            -1.0,
+            &|table, out, scratch| filter.sums(table, out, scratch),
+            &|_, count, sum| sums.borrow_mut().push(sum / count as f32),
+        );
+        for level in Level::ALL {
+            set_level(level);
+            let expected = sums.borrow();
+            let expected = std::cell::RefCell::new(expected.iter());
+            self.each::<f32, f32, f32>(
+                &table,
+                -1.0,
+                &|table, out, scratch| filter.means(table, out, scratch),
+                &|_, _, mean| {
+                    let expected = expected.borrow_mut().next().unwrap();
+                    assert!(
+                        mean.to_bits() == expected.to_bits() || mean.is_nan() && expected.is_nan(),
+                        "{level}"
+                    );
+                },
+            );
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn small_windows_of_floats(case in small_windows(), from in -50i32..50) {
+        let values = case.values.iter().map(|x| x % 50 - from.abs() / 2).collect();
+        Case(Problem { values, ..case.0 }).mean_is_sum_over_count();
+    }
     #[test]
     fn small_windows_of_bytes(case in small_windows()) {
         case.bytes(|x| x as u8);

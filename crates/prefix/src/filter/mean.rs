@@ -90,6 +90,10 @@ macro_rules! float_means {
             fn means(sums: &[$a], count: u64, _: u64, out: &mut [Self]) {
                 dispatch(Each { sums, out, each: Divide { count: count as $o } });
             }
+            #[inline]
+            fn means_of_neighbours(line: &[$a], side: usize, count: u64, _: u64, out: &mut [Self]) -> bool {
+                neighbours::each(line, side, Divide { count: count as $o }, out)
+            }
         }
     )* )* };
 }

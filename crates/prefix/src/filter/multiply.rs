@@ -77,7 +77,8 @@ mod tests {
                 assert_eq!(u64::from(by.one(sum as u16)), (2 * sum + count) / (2 * count), "{sum} / {count}");
             }
         }
-        assert_eq!(refused, 29); // of those the quotients of a few sums would be one too large
+        // 1, 257 (whose largest sum and half of it are more than 16 bits), and those of which a mean would be one too large.
+        assert_eq!(refused, 29);
     }
 
     /// With fewer values than bytes have windows may have more cells.
