@@ -3,8 +3,8 @@
 //! Sums of windows of up to 257 bytes fit 16 bits. Two bytes side by side are read as one number of 16 bits, so what is
 //! added up are bytes at even places and bytes at odd places, as they lie in a vector: nothing is moved from lane to
 //! lane, neither where bytes become numbers of 16 bits nor where those become bytes again. Of the window of an even
-//! cell and that of the odd one after it all bytes but the first and the last are the same, so two sums take as many
-//! additions as the window has columns, and one more.
+//! cell and that of the odd one after it all bytes but the first and the last are the same, so two sums take no more
+//! additions along a line than the window has columns.
 
 use core::marker::PhantomData;
 
@@ -50,8 +50,8 @@ const VECTOR: usize = 32;
 /// The most columns of a window.
 const SIDE_MOST: usize = 7;
 
-/// `out[row * stride + column]` becomes the mean by that division. `scratch` is a line as far as windows see it; of images for which
-/// [`Image::count`] is known.
+/// `out[row * stride + column]` becomes the mean by that division, of an image of which [`Image::count`] is known. `scratch`
+/// has at least as many elements as windows see columns.
 #[inline]
 pub(super) fn means(image: Image<'_>, by: Multiply, scratch: &mut [u16], out: &mut [u8], stride: usize) {
     let side = image.columns.side;

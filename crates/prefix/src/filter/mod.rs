@@ -294,7 +294,8 @@ impl<const D: usize> BoxFilter<D> {
     /// The mean over the window of every cell, each channel by itself: see [`Mean`] for how it is rounded.
     ///
     /// The scratch says what sums are formed in. With narrower types it takes less time: `u16` if windows of `u8` have
-    /// up to 257 cells, `u32` up to 16 million.
+    /// up to 257 cells, `u32` up to 16 million. Windows of 3, 5 or 7 cells along the last axis have loops of their own where
+    /// sums are formed in `u16`, and of floats; the least time takes an image of `u8`, without [`Border::Clip`].
     ///
     /// # Errors
     /// As [`sums`](Self::sums).
