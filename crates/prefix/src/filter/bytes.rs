@@ -130,8 +130,10 @@ fn write<const SIDE: usize>(even: &[u16], odd: &[u16], by: Multiply, pairs: &mut
 #[inline(always)]
 fn two_parts(scratch: &mut [u16], seen: usize, first: usize) -> Option<(&mut [u16], usize)> {
     let evens = seen.div_ceil(2);
-    let start =
-        scratch.as_ptr().align_offset(VECTOR * 2).saturating_add(first.next_multiple_of(VECTOR) - first);
+    let start = scratch
+        .as_ptr()
+        .align_offset(VECTOR * size_of::<u16>())
+        .saturating_add(first.next_multiple_of(VECTOR) - first);
     let odds = evens.next_multiple_of(VECTOR);
     if scratch.len().checked_sub(start).is_some_and(|room| room >= odds + seen / 2) {
         return Some((scratch.get_mut(start..start + odds + seen / 2)?, odds));
