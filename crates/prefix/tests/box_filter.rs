@@ -1,5 +1,6 @@
 //! Box filters against their definition: every border, anchor, layout and type.
 
+use countgrid_math::{Level, set_level};
 use countgrid_prefix::testing::{BORDERS, Problem, problems};
 use countgrid_prefix::{
     Accumulator, Anchor, Border, BoxFilter, FilterError, Mean, Moments, Summand, Table, TableMut, Variance,
@@ -198,6 +199,98 @@ proptest! {
         case.variances::<u8, u32>(|x| x.unsigned_abs() as u8, 0.0);
         case.variances::<i16, i64>(|x| x as i16, 0.0);
         case.variances::<f32, f32>(|x| x as f32, 2f64.powi(-24));
+    }
+}
+
+/// An image of bytes, large ones among them and long rows, and windows of a few columns, most of them about their cell.
+fn small_windows() -> impl Strategy<Value = Case<2>> {
+    let byte = prop_oneof![0i32..=255, Just(0), Just(255)];
+    let shape =
+        (1usize..=20, 1usize..=150, 1usize..=9, prop::sample::select(vec![1usize, 2, 3, 3, 5, 5, 7, 7, 9]));
+    let border = || prop::sample::select(&BORDERS[..]);
+    let from = || prop_oneof![3 => (0isize..20).prop_map(Ok), 1 => (-20isize..20).prop_map(Err)];
+    (shape, [from(), from()], [border(), border()], [0usize..4, 0..4], prop::collection::vec(byte, 97))
+        .prop_map(|((rows, columns, high, wide), from, borders, gaps, values)| {
+            let sides = [high, wide];
+            let offset = |d: usize| from[d].map_or_else(|any| any, |about| -(about % sides[d] as isize));
+            let offsets = [offset(0), offset(1)];
+            let strides = gaps.map(|gap| [columns + gap, 1]);
+            Case(Problem { extents: [rows, columns], channels: 1, sides, offsets, borders, strides, values })
+        })
+}
+
+impl<const D: usize> Case<D> {
+    /// Means of bytes whose sums fit 16 bits, with each instruction set.
+    fn bytes(&self, from: impl Fn(i32) -> u8) {
+        let (filter, table) = (self.filter(), self.read(from));
+        for level in Level::ALL {
+            set_level(level); // for all threads, of which no result depends on it
+            self.each::<u8, u16, u8>(
+                &table,
+                77,
+                &|table, out, scratch| filter.means(table, out, scratch),
+                &|window, count, found| {
+                    let sum: u64 = window.iter().map(|&x| u64::from(x)).sum();
+                    let expected = if count == 0 { 0 } else { (2 * sum + count) / (2 * count) };
+                    assert_eq!(u64::from(found), expected, "{level} {window:?}");
+                },
+            );
+        }
+    }
+}
+
+impl<const D: usize> Case<D> {
+    /// Means are quotients of the sums, bit for bit, which are formed in another way.
+    fn mean_is_sum_over_count(&self) {
+        let (filter, table) = (self.filter(), self.read(|x| (x as f32).exp2()));
+        let sums = std::cell::RefCell::new(Vec::new());
+        self.each::<f32, f32, f32>(
+            &table,
+            -1.0,
+            &|table, out, scratch| filter.sums(table, out, scratch),
+            &|_, count, sum| sums.borrow_mut().push(sum / count as f32),
+        );
+        for level in Level::ALL {
+            set_level(level);
+            let expected = sums.borrow();
+            let expected = std::cell::RefCell::new(expected.iter());
+            self.each::<f32, f32, f32>(
+                &table,
+                -1.0,
+                &|table, out, scratch| filter.means(table, out, scratch),
+                &|_, _, mean| {
+                    let expected = expected.borrow_mut().next().unwrap();
+                    assert!(
+                        mean.to_bits() == expected.to_bits() || mean.is_nan() && expected.is_nan(),
+                        "{level}"
+                    );
+                },
+            );
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn small_windows_of_floats(case in small_windows(), from in -50i32..50) {
+        let values = case.values.iter().map(|x| x % 50 - from.abs() / 2).collect();
+        Case(Problem { values, ..case.0 }).mean_is_sum_over_count();
+    }
+    #[test]
+    fn small_windows_of_bytes(case in small_windows()) {
+        case.bytes(|x| x as u8);
+    }
+    #[test]
+    fn small_windows_of_bytes_in_any_layout(case in cases::<2>(12), sides in [0usize..4, 0..4]) {
+        let sides = sides.map(|n| 2 * n + 1);
+        Case(Problem { sides, ..case.0 }).bytes(|x| (x + 50) as u8 * 2 + 55);
+    }
+    #[test]
+    fn small_windows_of_volumes_of_bytes(case in cases::<3>(6), sides in [0usize..3, 0..3, 1..4], about: bool) {
+        let sides = sides.map(|n| 2 * n + 1);
+        let offsets = if about { sides.map(|side| -(side as isize / 2)) } else { case.0.offsets };
+        Case(Problem { sides, offsets, ..case.0 }).bytes(|x| (x + 50) as u8 * 2 + 55);
     }
 }
 

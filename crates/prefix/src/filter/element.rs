@@ -47,6 +47,14 @@ pub trait Summand<A>: Copy {
     fn widen(self) -> A;
     /// Its magnitude, in units of the last place.
     fn magnitude(self) -> u64;
+
+    /// The same values, if they are bytes and there are loops for those.
+    #[doc(hidden)]
+    #[inline]
+    fn bytes(values: &[Self]) -> Option<&[u8]> {
+        let _ = values;
+        None
+    }
 }
 
 macro_rules! accumulators {
@@ -125,7 +133,7 @@ macro_rules! integers {
     )* )* };
 }
 integers! {
-    u8: u8 u16 u32 u64 i16 i32 i64;
+    u8: u8 u32 u64 i16 i32 i64;
     u16: u16 u32 u64 i32 i64;
     u32: u32 u64 i64;
     u64: u64;
@@ -133,6 +141,22 @@ integers! {
     i16: i16 i32 i64;
     i32: i32 i64;
     i64: i64;
+}
+
+impl Summand<u16> for u8 {
+    const RANGE: Option<(u64, u64)> = Some((u8::MAX as u64, u16::MAX as u64));
+    #[inline(always)]
+    fn widen(self) -> u16 {
+        self.into()
+    }
+    #[inline(always)]
+    fn magnitude(self) -> u64 {
+        self.into()
+    }
+    #[inline]
+    fn bytes(values: &[Self]) -> Option<&[u8]> {
+        Some(values)
+    }
 }
 
 macro_rules! to_floats {

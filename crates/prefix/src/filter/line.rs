@@ -70,6 +70,9 @@ pub(super) fn filter_laid_out<A, O, F>(
     let channels = plan.channels;
     let Some((line, rest)) = scratch.split_at_mut_checked(axis.seen() * channels) else { return };
     lay_out_ends(axis, channels, line);
+    if channels == 1 && out.row_of_neighbours(axis, place, line, &plan.finish) {
+        return;
+    }
     let Some((sums, powers)) = rest.split_at_mut_checked(axis.extent * channels) else { return };
     along(axis.side, channels, line, sums, powers);
     out.row(axis, channels, place, sums, &plan.finish);

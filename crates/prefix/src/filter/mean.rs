@@ -2,7 +2,10 @@
 
 use countgrid_math::{Kernel, Level, dispatch};
 
+use super::bytes::{self, Image};
 use super::element::Moments;
+use super::multiply::Multiply;
+use super::neighbours::{self, One};
 
 /// A type that the mean of sums of type `A` is given in.
 ///
@@ -13,6 +16,30 @@ use super::element::Moments;
 pub trait Mean<A>: Sized {
     /// `out[i] = sums[i] / count`, no sum being above `largest` in magnitude. Of no cells 0, or NaN of floats.
     fn means(sums: &[A], count: u64, largest: u64, out: &mut [Self]);
+
+    /// The same of sums of `side` neighbours, `line[i] + line[i + 1] + ...`, if they need not be formed first; whether
+    /// that was so.
+    #[doc(hidden)]
+    #[inline]
+    fn means_of_neighbours(line: &[A], side: usize, count: u64, largest: u64, out: &mut [Self]) -> bool {
+        let _ = (line, side, count, largest, out);
+        false
+    }
+
+    /// All means of an image of bytes, of which rows are `stride` elements apart, if there is a loop for them; whether that
+    /// was so.
+    #[doc(hidden)]
+    #[inline]
+    fn means_of_image(
+        image: Image<'_>,
+        largest: u64,
+        scratch: &mut [A],
+        out: &mut [Self],
+        stride: usize,
+    ) -> bool {
+        let _ = (image, largest, scratch, out, stride);
+        false
+    }
 }
 
 /// A type that the variance of values is given in whose moments have type `A`.
@@ -28,11 +55,6 @@ struct Each<'a, A, O, F> {
     sums: &'a [A],
     out: &'a mut [O],
     each: F,
-}
-
-/// What a loop does with one of them: a type and no closure, so that it is compiled for the loop's instruction set.
-trait One<A, O>: Copy {
-    fn one(self, sum: A) -> O;
 }
 
 impl<A: Copy, O, F: One<A, O>> Kernel for Each<'_, A, O, F> {
@@ -67,6 +89,10 @@ macro_rules! float_means {
             #[inline]
             fn means(sums: &[$a], count: u64, _: u64, out: &mut [Self]) {
                 dispatch(Each { sums, out, each: Divide { count: count as $o } });
+            }
+            #[inline]
+            fn means_of_neighbours(line: &[$a], side: usize, count: u64, _: u64, out: &mut [Self]) -> bool {
+                neighbours::each(line, side, Divide { count: count as $o }, out)
             }
         }
     )* )* };
@@ -214,68 +240,33 @@ integer_means! {
     i32: i32 i64;
 }
 
-/// Rounds `sum / count` by a multiplication of 16-bit numbers, twice as many at a time as of floats.
-///
-/// With `shift = ⌊log₂ (count - 1)⌋` and `factor = ⌈2^(16 + shift) / count⌉`, `⌊n factor / 2^(16 + shift)⌋` is
-/// `⌊n / count⌋` for every `n` with `n (factor · count - 2^(16 + shift)) < 2^(16 + shift)`: with `n = q count + r` it is
-/// `⌊q + r / count + n (factor · count - 2^(16 + shift)) / (count 2^(16 + shift))⌋`, where the last term is below
-/// `1 / count`. (Granlund & Montgomery 1994, Theorem 4.2.)
-#[derive(Clone, Copy)]
-struct Multiply {
-    half: u16,
-    factor: u16,
-    shift: u16,
-}
-
-impl Multiply {
-    /// If it is exact for sums up to `largest`, with means that fit 8 bits.
-    fn new(count: u64, largest: u64) -> Option<Self> {
-        let highest = largest.checked_add(count / 2)?;
-        if count < 2 || highest > 0xFFFF || highest / count > 0xFF {
-            return None;
-        }
-        let shift = (count - 1).ilog2();
-        let power = 1u64 << (16 + shift);
-        let factor = power.div_ceil(count);
-        if highest * (factor * count - power) >= power {
-            return None;
-        }
-        Some(Self { half: (count / 2) as u16, factor: factor.try_into().ok()?, shift: shift as u16 })
-    }
-}
-
-struct EachMultiplied<'a> {
-    sums: &'a [u16],
-    out: &'a mut [u8],
-    by: Multiply,
-}
-
-impl Kernel for EachMultiplied<'_> {
-    type Output = ();
-    const WIDEST: Level = Level::Avx512;
-
-    #[inline(always)]
-    fn run(self) {
-        let Self { sums, out, by: Multiply { half, factor, shift } } = self;
-        // A vector of factors in memory, as far as the compiler knows another one each time: of one that it knows it makes 32
-        // bits before the loop, and then forgets that there is an instruction for the upper halves of products of 16.
-        let factors = [factor; 256];
-        for (sums, out) in sums.chunks(factors.len()).zip(out.chunks_mut(factors.len())) {
-            for ((out, &sum), &factor) in out.iter_mut().zip(sums).zip(core::hint::black_box(&factors)) {
-                let high = (u32::from(sum.wrapping_add(half)) * u32::from(factor)) >> 16;
-                *out = (high as u16).wrapping_shr(shift.into()) as u8;
-            }
-        }
-    }
-}
-
 impl Mean<u16> for u8 {
     #[inline]
     fn means(sums: &[u16], count: u64, largest: u64, out: &mut [Self]) {
         match Multiply::new(count, largest) {
-            Some(by) => dispatch(EachMultiplied { sums, out, by }),
+            Some(each) => dispatch(Each { sums, out, each }),
             None => Self::rounded(sums, count, largest, out),
         }
+    }
+
+    #[inline]
+    fn means_of_neighbours(line: &[u16], side: usize, count: u64, largest: u64, out: &mut [Self]) -> bool {
+        Multiply::new(count, largest).is_some_and(|each| neighbours::each(line, side, each, out))
+    }
+
+    #[inline]
+    fn means_of_image(
+        image: Image<'_>,
+        largest: u64,
+        scratch: &mut [u16],
+        out: &mut [Self],
+        stride: usize,
+    ) -> bool {
+        let by = image.count().and_then(|count| Multiply::new(count, largest));
+        by.is_some_and(|by| {
+            bytes::means(image, by, scratch, out, stride);
+            true
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! From the sums of a line to what is written.
 
 use super::border::Axis;
+use super::bytes::Image;
 use super::element::{Accumulator, Moments};
 use super::mean::{Mean, Variance};
 use super::plan::Place;
@@ -12,6 +13,23 @@ pub(super) struct Output<'a, O> {
 }
 
 impl<O> Output<'_, O> {
+    /// Writes one line of cells with one element each from what its windows see, if sums need not be formed first; whether
+    /// that was so.
+    #[inline]
+    pub(super) fn row_of_neighbours<A, F: Finish<A, O>>(
+        &mut self,
+        axis: Axis,
+        place: Place,
+        line: &[A],
+        finish: &F,
+    ) -> bool {
+        if self.strides.last() != Some(&1) || F::COUNTS && axis.border == super::Border::Clip {
+            return false;
+        }
+        let Some(out) = self.data.get_mut(place.out..place.out + axis.extent) else { return false };
+        finish.finish_neighbours(line, axis.side, place.count * axis.side as u64, out)
+    }
+
     /// Writes one line.
     pub(super) fn row<A, F: Finish<A, O>>(
         &mut self,
@@ -52,6 +70,18 @@ pub(super) trait Finish<A, O> {
     /// Whether the count matters.
     const COUNTS: bool;
     fn finish(&self, sums: &[A], count: u64, out: &mut [O]);
+    /// The same of sums of `side` neighbours in a line, if they need not be formed first; whether that was so.
+    #[inline(always)]
+    fn finish_neighbours(&self, line: &[A], side: usize, count: u64, out: &mut [O]) -> bool {
+        let _ = (line, side, count, out);
+        false
+    }
+    /// The same of windows of an image, all of it, if there is a loop for them; whether that was so.
+    #[inline(always)]
+    fn finish_image(&self, image: Image<'_>, scratch: &mut [A], out: &mut Output<'_, O>) -> bool {
+        let _ = (image, scratch, out);
+        false
+    }
 }
 
 /// Sums as they are.
@@ -77,6 +107,15 @@ impl<A, O: Mean<A>> Finish<A, O> for Means {
     #[inline(always)]
     fn finish(&self, sums: &[A], count: u64, out: &mut [O]) {
         O::means(sums, count, self.largest, out);
+    }
+    #[inline(always)]
+    fn finish_neighbours(&self, line: &[A], side: usize, count: u64, out: &mut [O]) -> bool {
+        O::means_of_neighbours(line, side, count, self.largest, out)
+    }
+    #[inline(always)]
+    fn finish_image(&self, image: Image<'_>, scratch: &mut [A], out: &mut Output<'_, O>) -> bool {
+        let &[stride, 1] = out.strides else { return false };
+        O::means_of_image(image, self.largest, scratch, out.data, stride)
     }
 }
 
