@@ -300,6 +300,19 @@ fn chains_of_any_order() {
 }
 
 #[test]
+fn after_a_context_that_never_occurs_all_symbols_are_alike() {
+    let data = Sequences::new(3, &[0, 5], &[0_u8, 1, 0, 0, 1]).unwrap();
+    let chain = Chain::<f64, _>::uniform(ChainShape::new(3, 1).unwrap()).unwrap();
+    let mut learner = Learner::new(chain, 0.0).unwrap();
+    let mut counts = learner.model().statistics().unwrap();
+    learner.expectation(&data, &mut counts).unwrap();
+    learner.maximization(&mut counts).unwrap();
+    let third = 1.0 / 3.0;
+    let [begin, after_0, after_1] = [[1.0, 0.0, 0.0], [third, 2.0 * third, 0.0], [1.0, 0.0, 0.0]];
+    assert_eq!(learner.model().buffer(), [begin, after_0, after_1, [third; 3]].concat());
+}
+
+#[test]
 fn a_chain_says_where_a_sequence_becomes_impossible() {
     let shape = ChainShape::new(2, 1).unwrap();
     let chain = Chain::new(shape, [1.0, 0.0, 0.5, 0.5, 0.0, 1.0]).unwrap();
