@@ -139,6 +139,9 @@ fn scratch_is_minimal() {
                 });
             }
         }
+        // Together, each sequence has room of its own.
+        let [alone, two, three, four] = [1, 2, 3, 4].map(|chunk| shape.chunk_scratch_len::<T>(n, chunk));
+        assert_eq!((alone, four - three), (needed, three - two));
         let learner = Learner::new(hmm, 0.0).unwrap();
         minimal(needed, |found| {
             let mut sums = Statistics::new(shape, zeros(shape.hmm_len()), zeros(found))?;
