@@ -11,7 +11,12 @@ const FEATURES: usize = 5;
 
 fn read<B: Bags>(bags: &B) -> Vec<Vec<(usize, B::Count)>> {
     assert_eq!(bags.entries(bags.len()).count() + bags.entries(usize::MAX).count(), 0);
-    listed(bags)
+    let listed = listed(bags);
+    for (bag, entries) in listed.iter().enumerate() {
+        let (least, most) = bags.entries(bag).size_hint();
+        assert!(least <= entries.len() && most.is_none_or(|most| entries.len() <= most));
+    }
+    listed
 }
 
 fn sparse<I: SpIndex, P: SpIndex>(buf: &CsrBuf<u8>) -> CsMatI<u8, I, P> {
@@ -123,6 +128,7 @@ fn every_bad_sparse_matrix_is_named() {
     // Explicit zeros: skipped by the one, refused by the other.
     let zero = matrix([1, 0, 2]);
     assert_eq!(read(&SprsBags::new(zero.view()).unwrap()), [vec![(1, 1)], vec![], vec![(0, 2)]]);
+    assert_eq!(SprsBags::new(zero.view()).unwrap().features(), 4);
     assert_eq!(Csr::try_from(&zero).unwrap_err(), BagsError::Zero { bag: 0, feature: 3 });
 
     let part = matrix([1; 3]);

@@ -129,6 +129,15 @@ fn blocks_that_are_missing_or_there_twice_are_refused() {
     assert!(merge_parts::<Sums>(vec![]).unwrap().is_none());
     assert!(PartialSum::new(0, 0, sums([0.0; 2]), 0.0).is_err());
     assert!(PartialSum::new(0, usize::MAX, sums([0.0; 2]), 0.0).is_err());
+    let told = |parts, expected: &str| assert_eq!(refused(parts).to_string(), expected);
+    told(vec![part(0), part(2)], "block 2 where block 1 is the next");
+    let node = PartialSum::new(1, 2, sums([0.0; 2]), 0.0).map(|_| ()).unwrap_err();
+    assert_eq!(node.to_string(), "2 blocks from block 1 on are no subtree of the tree of blocks");
+    let end = PartialSum::new(0, 3, sums([0.0; 2]), 0.0).unwrap();
+    told(
+        vec![end, part(3)],
+        "3 blocks from block 0 on and 1 from block 3 on are not the two children of one node of the tree of blocks",
+    );
     let mut other = Reduction::from_block(2);
     (2..5).for_each(|_| other.push(sums([0.0; 2]), 0.0).unwrap());
     assert!(matches!(other.finish(), Err(ReductionError::NotSiblings { left_first: 2, .. })));
@@ -309,6 +318,18 @@ fn no_block_is_begun_after_a_stop() {
             _ => assert!(matches!(found, Err(BlockError::Stopped { block }) if block == last + 1)),
         }
         assert_eq!(wrapped.model().batches.load(SeqCst), last + 1);
+    }
+}
+
+#[cfg(feature = "rayon")]
+#[test]
+fn there_is_a_part_of_the_work_for_every_thread() {
+    use countgrid_em::parallel::{part_count, threads};
+    for number in [1, 2, 5] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(number).build().unwrap();
+        let (threads, parts) = pool.install(|| (threads(), part_count()));
+        assert_eq!(threads, number);
+        assert!(parts >= number && (number > 1 || parts == 1), "{parts} parts for {number} threads");
     }
 }
 

@@ -359,6 +359,56 @@ fn an_annealed_fit_is_its_steps_also_when_it_is_written_down_after_each() {
 }
 
 #[test]
+fn the_two_halves_of_a_step_are_the_step() {
+    let (schedule, plan) = (Annealing::geometric(0.1, 6).unwrap(), plan(1e-4, 40));
+    for annealed in [false, true] {
+        let ((mut whole, mut whole_sums), (mut halved, mut halved_sums)) = (mixture(3), mixture(3));
+        let (mut steps, mut halves) = (Iterations::new(plan), Iterations::new(plan));
+        loop {
+            let step = if annealed {
+                halves.update_annealed(&mut halved, &mut halved_sums, &schedule).unwrap();
+                steps.step_annealed(&mut whole, &bags(), &mut whole_sums, &schedule)
+            } else {
+                halves.update(&mut halved, &mut halved_sums).unwrap();
+                steps.step(&mut whole, &bags(), &mut whole_sums)
+            };
+            let free_energy = halved.expectation(&bags(), &mut halved_sums).unwrap();
+            let found = halves.evaluate::<()>(free_energy, halved.penalty(), annealed.then_some(&schedule));
+            let (progress, end) = step.unwrap();
+            assert_eq!(found.unwrap(), (progress, end));
+            assert_eq!(halved.buffer(), whole.buffer());
+            if end.is_some() {
+                assert!(progress.iteration > 1);
+                break;
+            }
+        }
+    }
+}
+
+/// A model's error with a cause of its own.
+#[derive(Debug)]
+struct Caused(TablesError);
+impl core::fmt::Display for Caused {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("no update")
+    }
+}
+impl core::error::Error for Caused {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+#[test]
+fn a_models_error_is_said_once_and_its_cause_after_it() {
+    let error = FitError::Model(Caused(TablesError::TooLarge));
+    assert_eq!(error.to_string(), "no update");
+    let cause = core::error::Error::source(&error).unwrap();
+    assert_eq!(cause.to_string(), TablesError::TooLarge.to_string());
+    assert!(core::error::Error::source(&FitError::<Caused>::NoBatch { pass: 2 }).is_none());
+}
+
+#[test]
 fn restarts_go_on_where_they_were() {
     let outcome =
         |objective: f64| Outcome::new(&Progress::new(4, 1.0, objective, objective, None), End::Limit);

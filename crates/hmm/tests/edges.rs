@@ -139,6 +139,9 @@ fn scratch_is_minimal() {
                 });
             }
         }
+        // Together, each sequence has room of its own.
+        let [alone, two, three, four] = [1, 2, 3, 4].map(|chunk| shape.chunk_scratch_len::<T>(n, chunk));
+        assert_eq!((alone, four - three), (needed, three - two));
         let learner = Learner::new(hmm, 0.0).unwrap();
         minimal(needed, |found| {
             let mut sums = Statistics::new(shape, zeros(shape.hmm_len()), zeros(found))?;
@@ -297,6 +300,19 @@ fn chains_of_any_order() {
     assert_eq!(ChainShape::new(4, 40), Err(HmmError::TooLarge));
     assert_eq!(ChainShape::new(1, 64).map(|shape| shape.chain_len()), Ok(65));
     assert_eq!(ChainShape::new(1, 65), Err(HmmError::TooLarge));
+}
+
+#[test]
+fn after_a_context_that_never_occurs_all_symbols_are_alike() {
+    let data = Sequences::new(3, &[0, 5], &[0_u8, 1, 0, 0, 1]).unwrap();
+    let chain = Chain::<f64, _>::uniform(ChainShape::new(3, 1).unwrap()).unwrap();
+    let mut learner = Learner::new(chain, 0.0).unwrap();
+    let mut counts = learner.model().statistics().unwrap();
+    learner.expectation(&data, &mut counts).unwrap();
+    learner.maximization(&mut counts).unwrap();
+    let third = 1.0 / 3.0;
+    let [begin, after_0, after_1] = [[1.0, 0.0, 0.0], [third, 2.0 * third, 0.0], [1.0, 0.0, 0.0]];
+    assert_eq!(learner.model().buffer(), [begin, after_0, after_1, [third; 3]].concat());
 }
 
 #[test]

@@ -372,6 +372,14 @@ mod tests {
     }
 
     #[test]
+    fn what_is_declared_is_believed_unless_bytes_tell_otherwise() {
+        let read = |bytes: &[u8], declared| decode(bytes.to_vec(), Some(declared)).unwrap();
+        assert_eq!(read(b"\xe4", WINDOWS_1251), ("д".into(), WINDOWS_1251)); // "ä" of a German
+        assert_eq!(read("д".as_bytes(), WINDOWS_1251), ("д".into(), UTF_8));
+        assert_eq!(read(&WINDOWS_1252.encode(GERMAN).0, UTF_8), (GERMAN.into(), WINDOWS_1252));
+    }
+
+    #[test]
     fn a_mark_goes_before_escapes() {
         let (text, encoding) = decode("\u{feff}ö\u{1b}$".into(), None).unwrap();
         assert_eq!((text.as_str(), encoding.name()), ("ö\u{1b}$", "UTF-8"));

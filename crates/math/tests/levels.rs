@@ -74,6 +74,15 @@ macro_rules! levels {
                 }
 
                 #[test]
+                fn eight_sums_meet_in_pairs_of_neighbours(x in prop::array::uniform8(-100.0..100.0 as $float)) {
+                    let mut sums = x.to_vec();
+                    while sums.len() > 1 {
+                        sums = sums.chunks(2).map(|pair| pair[0] + pair[1]).collect();
+                    }
+                    prop_assert_eq!(bits(&[sum_of_eight(x)]), bits(&sums));
+                }
+
+                #[test]
                 fn reductions(x in numbers()) {
                     let y: Vec<$float> = x.iter().rev().copied().collect();
                     let run = |f: &dyn Fn() -> $float| same_on_every_level(|| bits(&[f()]));

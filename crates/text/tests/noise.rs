@@ -50,6 +50,8 @@ fn addresses_hosts_and_codes_are_left_out() {
         ("www.example.com or WWW.EXAMPLE.ORG/ants", &[]),
         ("mail anton.ant+x@hill.cs.edu today", &["mail", "today"]),
         ("host cs.cmu.edu and bbc.co.uk", &["host"]),
+        // A country is told by its two letters after two dots.
+        ("wien.ac.at and red.at and sugar.tar.xyz", &["red.at", "sugar.tar.xyz"]),
         ("deadbeef a94a8fe5ccb19ba6 5e5f", &["deadbeef", "5e5f"]),
         ("aGVsbG8gd29ybGQ0MjQyIQ1x word", &["word"]),
         ("AbstractSingletonFactoryBean", &["abstractsingletonfactorybean"]),
