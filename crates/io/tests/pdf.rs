@@ -142,6 +142,9 @@ fn space_between_letters_is_a_blank_only_where_it_is_none_of_theirs() {
     // Spaced letters, of one string and of several, and beside others.
     assert_eq!(shown("BT /F 10 Tf 0 700 Td 3 Tc (HEAD) Tj (ING) Tj ET"), "HEADING");
     assert_eq!(shown("BT /F 10 Tf 0 700 Td 3 Tc [(FAQ) 0 (s)] TJ 0 Tc ( and) Tj ET"), "FAQs and");
+    // Gaps are as wide or narrow as the letters.
+    assert_eq!(shown("BT /F 10 Tf 20 Tz 0 700 Td [(wal) -100 (king)] TJ ET"), "walking");
+    assert_eq!(shown("BT /F 10 Tf 200 Tz 0 700 Td [(Red) -200 (ants)] TJ ET"), "Red ants");
     assert_eq!(shown("BT /F 10 Tf 0 700 Td (the ) Tj 3 Tc (FAQ) Tj ET"), "the FAQ");
 }
 
