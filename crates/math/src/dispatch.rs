@@ -93,7 +93,7 @@ mod run_time {
     use super::{Kernel, Level};
     use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-    /// A level, or `UNKNOWN`. Every thread that finds that stores the same answer, so order is free.
+    /// A level, or `UNKNOWN`. Every thread that finds that has the same answer, so order is free.
     static LEVEL: AtomicU8 = AtomicU8::new(UNKNOWN);
     const UNKNOWN: u8 = u8::MAX;
 
@@ -111,10 +111,22 @@ mod run_time {
     fn detect() -> Level {
         let asked = std::env::var("COUNTGRID_SIMD").ok();
         let asked = Level::ALL.into_iter().find(|level| asked.as_deref() == Some(level.name()));
-        set_level(asked.unwrap_or(Level::Avx512))
+        let found = at_most(asked.unwrap_or(Level::Avx512));
+        // What another thread has asked for meanwhile stays.
+        match LEVEL.compare_exchange(UNKNOWN, found as u8, Relaxed, Relaxed) {
+            Ok(_) => found,
+            Err(_) => level(),
+        }
     }
 
     pub(super) fn set_level(asked: Level) -> Level {
+        let level = at_most(asked);
+        LEVEL.store(level as u8, Relaxed);
+        level
+    }
+
+    /// What was asked for, or the best below it that the machine has.
+    fn at_most(asked: Level) -> Level {
         let avx2 = std::arch::is_x86_feature_detected!("avx2");
         let avx512 = std::arch::is_x86_feature_detected!("avx512f")
             && std::arch::is_x86_feature_detected!("avx512bw")
@@ -125,9 +137,7 @@ mod run_time {
             (true, false) => Level::Avx2,
             _ => Level::Baseline,
         };
-        let level = asked.min(best).max(super::compiled_level());
-        LEVEL.store(level as u8, Relaxed);
-        level
+        asked.min(best).max(super::compiled_level())
     }
 
     #[target_feature(enable = "avx2")]
