@@ -9,7 +9,7 @@ greatest weight, the share is printed that are
 - function words: in the list of scikit-learn, which is not the one in use, and has some nouns too (`system`, `fire`, `bill`);
 - first names: of the 100 commonest of either sex in the census of 1990 that PyPI's `names` has, some of which are words too;
 - hosts and addresses: a dot between letters, `@` or `/`;
-- fragments: of two letters or less.
+- fragments: of two letters or less, abbreviations too (`os`, `nt`).
 
 Then the regions of the two upper levels: name, documents, and the label that most of them have, with its share. Other options are
 those of `countgrid map`.

@@ -1,5 +1,7 @@
 use crate::{
-    Document, MAX_CELLS, Page, PageError, Space, Word, coverage, regions,
+    Document, MAX_CELLS, Page, PageError, Space, Word, coverage,
+    fragments::fragments,
+    regions,
     regions::MAX_SHARES,
     words::{Choice, check},
 };
@@ -182,7 +184,11 @@ impl GridMap {
         let total = starts.iter().sum();
         let mut choice = Choice::new(vocabulary.len(), &around, total, WORDS);
         let mut counts = vec![0.0; layers * plane];
+        let undrawn = fragments(vocabulary, self.documents.iter().flatten());
         for (feature, shares) in pi.chunks_exact((layers * plane).max(1)).enumerate() {
+            if undrawn.get(feature) == Some(&true) {
+                continue;
+            }
             counts.iter_mut().zip(shares).for_each(|(count, &share)| *count = f64::from(share) / area);
             let mut whole = 0.0;
             for (counts, starts) in counts.chunks_exact_mut(plane).zip(starts.chunks_exact(plane)) {
@@ -197,8 +203,9 @@ impl GridMap {
     }
 
     /// The page, or one of each layer, with the words of each cell that the documents whose windows cover it use significantly more
-    /// often than others of all layers do, by the rule of [`characteristic_words`](crate::characteristic_words). `pi` `[feature][cell]` are the distributions of the grid's cells, `vocabulary` `[feature]` their words. Documents
-    /// beyond [`MAX_DOCUMENTS`] are left out evenly, and a fact reports it.
+    /// often than others of all layers do, by the rule of [`characteristic_words`](crate::characteristic_words), but none of two letters
+    /// from a to z that the documents mostly write without a capital: `et`, not `OS`. `pi` `[feature][cell]` are the distributions of
+    /// the grid's cells, `vocabulary` `[feature]` their words. Documents beyond [`MAX_DOCUMENTS`] are left out evenly, and a fact reports it.
     ///
     /// # Errors
     /// Every variant of [`PageError`].

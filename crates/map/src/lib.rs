@@ -67,6 +67,7 @@
 
 mod add;
 mod error;
+mod fragments;
 mod grid_map;
 mod html;
 mod page;

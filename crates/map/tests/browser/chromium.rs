@@ -1,6 +1,5 @@
 //! Chromium without a window: prints what a page has become in virtual time, or is spoken to while real time passes.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -10,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::Written;
+use super::{Written, frames::largest};
 
 const SWITCHES: [&str; 9] = [
     "--headless",
@@ -140,16 +139,11 @@ impl Chromium {
         serde_json::from_slice(&message).expect("JSON")
     }
 }
-/// The megabytes that are resident of the largest page of the browser, where `/proc` says so.
+/// The megabytes that the largest page of the browser has held at most so far.
 fn largest_of(profile: &Path) -> f64 {
-    let own = |folder: std::path::PathBuf| {
-        let command = fs::read_to_string(folder.join("cmdline")).ok()?;
-        let of_page = command.contains("--type=renderer") && command.contains(profile.to_str()?);
-        let status = of_page.then(|| fs::read_to_string(folder.join("status")).ok())??;
-        let line =
-            status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.trim().trim_end_matches(" kB");
-        Some(line.parse::<f64>().ok()? / 1e3)
-    };
-    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
-    all.filter_map(|folder| own(folder.path())).fold(0.0, f64::max)
+    let profile = profile.to_str().expect("a path of characters");
+    largest(|all, number| {
+        let command = all.get(&number).map_or("", |process| &process.command);
+        command.contains("--type=renderer") && command.contains(profile)
+    })
 }

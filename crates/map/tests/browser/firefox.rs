@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::frames::{Process, largest};
+
 /// A browser with a profile of its own, which ends with this value.
 pub(super) struct Firefox {
     process: Child,
@@ -72,6 +74,12 @@ impl Firefox {
     pub(super) fn run(&mut self, script: &str) -> String {
         let answer = self.send("WebDriver:ExecuteAsyncScript", &json!({ "script": script, "args": [] }));
         answer["value"].as_str().expect("the script gives a text").to_owned()
+    }
+
+    /// The megabytes that the largest page has held at most so far.
+    pub(super) fn largest(&self) -> f64 {
+        // Pages are children of a process that makes processes.
+        largest(|all, number| Process::descends(all, number, self.process.id()))
     }
 
     fn send(&mut self, command: &str, parameters: &Value) -> Value {
