@@ -28,6 +28,7 @@ TOPICS, GROUPS = 200, 20
 VOCABULARY, OWN = 20_000, 60  # words, and those that are a topic's own
 WAYS = {
     "the default": "",
+    "annealing": "--anneal 0.3 --iterations 40",
     "plain EM": "--schedule single --anneal 1",
     "coarse to fine": "--anneal 1",
 }

@@ -543,7 +543,8 @@ pub(crate) struct GridArgs {
     /// Cells of a window along each axis [default: a sixth of the grid's, 2 to 8]
     #[arg(long, value_name = "SIDES")]
     pub(crate) window: Option<Sides>,
-    /// The most iterations on the full grid, after those of --anneal or --batch
+    /// The most iterations on the full grid, after those of --anneal or --batch; of a map of more than 32,768 documents, without either, a
+    /// twelfth of them
     #[arg(long, value_name = "N", default_value_t = GridOptions::default().iterations, value_parser = at_most(COUNT))]
     pub(crate) iterations: usize,
     /// End once two iterations in a row change the objective by no more than this share of it, the second by no more than the
@@ -578,10 +579,11 @@ pub(crate) struct GridArgs {
     #[arg(long, value_name = "N", value_parser = at_most(SIZE))]
     pub(crate) anneal_iterations: Option<usize>,
     /// Begin on the full grid with updates from mini-batches of this many documents, in a random order, before
-    /// its iterations over all of them
+    /// its iterations over all of them [default of a map of more than 32,768 documents, without --anneal: one in 25 of them, 1,000 to
+    /// 16,384]
     #[arg(long, value_name = "DOCUMENTS")]
     pub(crate) batch: Option<usize>,
-    /// Passes of mini-batches over all documents [default with --batch: 3]
+    /// Passes of mini-batches over all documents [default with --batch: 3; where --batch is the default: 8]
     #[arg(long, value_name = "N", value_parser = at_most(SIZE))]
     pub(crate) passes: Option<usize>,
     /// Floating-point type of the fit and of the model

@@ -59,6 +59,34 @@ fn a_map_from_its_file_is_the_same() {
     }
 }
 
+/// A map of more documents than two leaves have begins with mini-batches, as a fit does that is given them.
+#[test]
+fn a_map_of_many_documents_begins_with_mini_batches() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let mut many = "text\n".to_owned();
+    for n in 0..33_000 {
+        many += &format!("ant{} bee{} cat{}\n", n % 7, n % 11, n / 3 % 13);
+    }
+    fs::write(path.join("many.csv"), many).unwrap();
+    let map = ["map", "many.csv", "--grid", "6x6"];
+    same_again(path, &map, &["map.html", "places.csv", "model.safetensors"]);
+    stdout(path, &[&map[..], &["-o", "x", "--quiet"]].concat());
+    let options = options(&path.join("x/run.toml"));
+    let begun = ["batch", "passes", "iterations"].map(|name| options[name].as_str());
+    assert_eq!(begun, ["1320", "8", "5"]);
+    let fit = ["fit", "many.csv", "--grid", "6x6", "-o", "y", "--quiet"];
+    let given = ["--batch", "1320", "--passes", "8", "--iterations", "5"];
+    stdout(path, &[&fit[..], &given].concat());
+    let [x, y] = ["x/model.safetensors", "y"].map(|file| fs::read(path.join(file)).unwrap());
+    assert!(x == y, "the models differ");
+    // Annealing that is asked for is done.
+    stdout(path, &[&map[..], &["--anneal", "0.5", "-o", "z", "--quiet"]].concat());
+    let stdout = stdout(path, &["info", "z/model.safetensors", "--json"]);
+    let about: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!((about["fit"]["anneal"].as_f64(), about["fit"]["batch"].as_u64()), (Some(0.5), None));
+}
+
 /// Documents that are added to a map have few options: the model has the others.
 #[test]
 fn documents_are_added_again_from_the_file() {

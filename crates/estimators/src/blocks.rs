@@ -239,6 +239,11 @@ pub struct BagTotals {
 }
 
 impl BagTotals {
+    /// Those of no bags.
+    pub(crate) fn of_none(features: usize) -> Self {
+        Self { features, bags: 0, non_empty: 0, tokens: 0.0 }
+    }
+
     /// Counts over all bags.
     ///
     /// # Errors

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use countgrid_corpus::{Blocks, Corpus, WordOptions};
 use countgrid_estimators::{
-    BoxedTraining, ComponentialOptions, EstimatorError, FitSummary, FittedComponential, FittedGrid,
-    GridLabels, GridLayout, GridOptions, GridPage, GridPlacement, GridSchedule, GridStart, Stored,
-    format_sides,
+    BagTotals, BoxedTraining, ComponentialOptions, EstimatorError, FitSummary, FittedComponential,
+    FittedGrid, GridLabels, GridLayout, GridOptions, GridPage, GridPlacement, GridSchedule, GridStart,
+    Stored, format_sides,
 };
 use countgrid_evaluation::{EvaluationError, TriedGrid, choose_grid};
 use countgrid_io::{ModelFile, StagedFiles, check_outputs, check_writable};
@@ -98,6 +98,25 @@ impl GridModel {
         let options = own.options(grid);
         options.validate()?;
         Ok(Self::Componential(options))
+    }
+
+    /// The same for a map, which begins with mini-batches if documents are many.
+    pub(crate) fn for_map<T: Stored>(self, corpus: &Corpus<T>) -> Self {
+        let for_many = |options: GridOptions| options.for_many(&BagTotals::from(corpus));
+        match self {
+            Self::Plain(options) => Self::Plain(for_many(options)),
+            Self::Componential(options) => {
+                let grid = for_many(options.grid);
+                Self::Componential(ComponentialOptions { grid, ..options })
+            }
+        }
+    }
+
+    fn grid(&self) -> &GridOptions {
+        match self {
+            Self::Plain(options) => options,
+            Self::Componential(options) => &options.grid,
+        }
     }
 
     /// The same with the size of the grid chosen, if that is to be: the componential grid has that of the plain one that it begins as.
@@ -206,7 +225,14 @@ impl<T: Stored> FittedGridModel<T> {
             let values = if given.schedule == Schedule::Single { &mut all } else { &mut told };
             values.push(("pseudocount", pseudocount.to_string()));
         }
-        if given.anneal.is_none() && given.batch.is_none() && !checkpoints.is_kept() {
+        let GridOptions { start, iterations, .. } = options.grid();
+        if given.anneal.is_some() || given.batch.is_some() || checkpoints.is_kept() {
+            // As they were given.
+        } else if let Some(GridStart::MiniBatches { size, passes }) = start {
+            all.push(("batch", size.to_string()));
+            all.push(("passes", passes.to_string()));
+            all.push(("iterations", iterations.to_string()));
+        } else {
             let annealing = number("anneal").zip(number("anneal_iterations"));
             let taken = annealing.as_ref().and_then(|(_, iterations)| iterations.as_u64()).unwrap_or(0);
             match annealing {

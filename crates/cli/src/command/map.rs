@@ -90,7 +90,8 @@ fn draw<T: Stored>(
     input.options.blocks = block_limits(args.fit.stream, args.fit.block_entries);
     let mut corpus = input.read::<T>(report)?;
     let checkpoints = Checkpoints::beside(&files.model, &args.checkpoints);
-    let options = &options.choose_size(args.fit.grid.as_ref(), &corpus, report, interrupt)?;
+    let options = options.choose_size(args.fit.grid.as_ref(), &corpus, report, interrupt)?;
+    let options = &options.for_map(&corpus);
     let chosen = (options, &input.options.words);
     let grid = fit(&mut corpus, args.title.as_deref(), chosen, &checkpoints, report, interrupt)?;
     let pages = grid.pages(&corpus)?;

@@ -2,7 +2,7 @@ use countgrid_corpus::memory;
 use countgrid_io::{ModelFile, NamedTable};
 
 use crate::{
-    EstimatorError, FittedComponential, ModelFileError, Stored,
+    BagTotals, EstimatorError, FittedComponential, ModelFileError, Stored,
     grid::{info_and_layout, labels_of, memory::plan, window_table, write_labels},
     model_file::TableReader,
 };
@@ -41,7 +41,7 @@ impl<T: Stored> FittedComponential<T> {
         let mut reader = TableReader::new(file, Self::KIND)?;
         let (info, layout) = info_and_layout(&mut reader)?;
         let (features, extents) = (info.vocabulary.len(), layout.extents());
-        let (shape, _) = plan::<T>(&layout, features, 1, 0, memory::available())?;
+        let (shape, _) = plan::<T>(&layout, &BagTotals::of_none(features), 1, memory::available())?;
         let mut tables = reader.take::<T>("pi", &[&[features], extents].concat())?;
         tables.extend(reader.take::<T>("alpha", extents)?);
         let labels = labels_of(&mut reader, shape, extents)?;

@@ -4,7 +4,7 @@ use countgrid_io::{ModelFile, NamedTable, TableData};
 
 use super::{memory::plan, plan::grid_from};
 use crate::{
-    AXES, EstimatorError, FittedGrid, GridLabels, GridLayout, ModelFileError, ModelInfo, Stored,
+    AXES, BagTotals, EstimatorError, FittedGrid, GridLabels, GridLayout, ModelFileError, ModelInfo, Stored,
     model_file::{GRID, TableReader},
 };
 
@@ -44,7 +44,7 @@ impl<T: Stored> FittedGrid<T> {
         let mut reader = TableReader::new(file, Self::KIND)?;
         let (info, layout) = info_and_layout(&mut reader)?;
         let (features, extents) = (info.vocabulary.len(), layout.extents());
-        let (shape, _) = plan::<T>(&layout, features, 1, 0, memory::available())?;
+        let (shape, _) = plan::<T>(&layout, &BagTotals::of_none(features), 1, memory::available())?;
         let mut tables = reader.take::<T>("pi", &[&[features], extents].concat())?;
         tables.extend(reader.take::<T>("prior", extents)?);
         let problem = |problem| ModelFileError::Numbers { problem };

@@ -3,25 +3,28 @@
 use countgrid_grid::Shape;
 use countgrid_math::Real;
 
-use crate::{AXES, EstimatorError, GridLayout};
+use crate::{AXES, BagTotals, EstimatorError, GridLayout};
 
-/// Bags whose posteriors are computed together if memory allows: enough to share the reading of the table.
-const CHUNK: usize = 1024;
+/// Bags whose posteriors are computed together if memory allows: so many that they read the rows of a tile about this often on
+/// average, since every tile is read through once for all of them.
+const READINGS: usize = 32;
+/// The least that they are, and the most.
+const CHUNKS: [usize; 2] = [1024, 4096];
 
 /// The shape of a grid, and for how many bags to compute posteriors together, within this many bytes of memory if there is a
 /// limit.
 ///
 /// A fit holds three tables of cells by features (the grid, the logarithms of its windows, their expected counts),
-/// one more for the best of several restarts, and a chunk of bags by cells; of expected counts also those that are
-/// `waiting` for others ([`crate::BagTotals::waiting_tables`]).
+/// one more for the best of several restarts, and a chunk of bags by cells; of expected counts also those that
+/// wait for others ([`BagTotals::waiting_tables`]).
 pub(crate) fn plan<T: Real>(
     layout: &GridLayout,
-    features: usize,
+    totals: &BagTotals,
     restarts: usize,
-    waiting: usize,
     available: Option<u128>,
 ) -> Result<(Shape<AXES>, usize), EstimatorError> {
-    let (bytes, waiting) = (size_of::<T>() as u128, waiting as u128);
+    let features = totals.features;
+    let (bytes, waiting) = (size_of::<T>() as u128, totals.waiting_tables() as u128);
     let copies = if restarts > 1 { 2 } else { 1 };
     let too_large = |needed: u128| EstimatorError::GridMemory {
         extents: layout.extents().to_vec(),
@@ -42,11 +45,20 @@ pub(crate) fn plan<T: Real>(
     let scratch =
         |chunk: usize| (one + (chunk as u128 - 1) * (two - one)).max(shape.plane_scratch_len() as u128);
     let needed = |chunk| (tables + scratch(chunk)).saturating_mul(bytes);
-    let Some(available) = available else { return Ok((shape, CHUNK)) };
-    match (1..=CHUNK).rev().find(|&chunk| needed(chunk) <= available) {
+    let chunk = chunk(totals);
+    let Some(available) = available else { return Ok((shape, chunk)) };
+    match (1..=chunk).rev().find(|&chunk| needed(chunk) <= available) {
         Some(chunk) => Ok((shape, chunk)),
         None => Err(too_large(needed(1))),
     }
+}
+
+/// Bags of a chunk.
+fn chunk(totals: &BagTotals) -> usize {
+    let [least, most] = CHUNKS;
+    // A bag reads a row for each of its features, at most one for each of its tokens.
+    let length = (totals.tokens / totals.non_empty.max(1) as f64).max(1.0);
+    ((READINGS as f64 * totals.features as f64 / length) as usize).clamp(least, most)
 }
 
 #[cfg(test)]
@@ -54,7 +66,6 @@ mod tests {
     use countgrid_em::BLOCK_BAGS;
 
     use super::*;
-    use crate::BagTotals;
 
     fn layout(extents: &[usize]) -> GridLayout {
         GridLayout::new(extents.to_vec(), vec![1; extents.len()]).unwrap()
@@ -63,8 +74,8 @@ mod tests {
     #[test]
     fn more_leaves_need_more_tables() {
         let needed = |bags| {
-            let waiting = BagTotals { features: 1000, bags, non_empty: bags, tokens: 1e4 }.waiting_tables();
-            match plan::<f32>(&layout(&[32, 32]), 1000, 1, waiting, Some(0)) {
+            let totals = BagTotals { features: 1000, bags, non_empty: bags, tokens: 1e4 };
+            match plan::<f32>(&layout(&[32, 32]), &totals, 1, Some(0)) {
                 Err(EstimatorError::GridMemory { needed, .. }) => needed,
                 other => panic!("{other:?}"),
             }
@@ -77,9 +88,17 @@ mod tests {
     }
 
     #[test]
+    fn short_bags_share_a_reading_of_the_table_in_larger_chunks() {
+        let of = |tokens, non_empty| chunk(&BagTotals { features: 3000, bags: 9, non_empty, tokens });
+        assert_eq!([of(9e9, 9), of(9.0 * 50.0, 9), of(9.0, 9), of(0.0, 0)], [1024, 1920, 4096, 4096]);
+    }
+
+    #[test]
     fn what_does_not_fit_is_refused_with_numbers() {
+        const CHUNK: usize = CHUNKS[0];
+        let totals = BagTotals { features: 1000, bags: 10, non_empty: 10, tokens: 1e4 };
         let cells_by_words = 32 * 32 * 1001 * 4 * 3;
-        let (shape, chunk) = plan::<f32>(&layout(&[32, 32]), 1000, 1, 0, Some(1 << 30)).unwrap();
+        let (shape, chunk) = plan::<f32>(&layout(&[32, 32]), &totals, 1, Some(1 << 30)).unwrap();
         assert_eq!(chunk, CHUNK);
         for chunk in [1, 2, 3, 100, CHUNK] {
             let [one, two] = [1, 2].map(|bags| shape.posterior_scratch_len::<f32>(bags));
@@ -87,14 +106,14 @@ mod tests {
         }
         // Between the scratch of one document and that of all.
         let some = 4 * shape.scratch_len::<f32>(CHUNK / 2) as u128;
-        let (_, chunk) = plan::<f32>(&layout(&[32, 32]), 1000, 1, 0, Some(cells_by_words + some)).unwrap();
+        let (_, chunk) = plan::<f32>(&layout(&[32, 32]), &totals, 1, Some(cells_by_words + some)).unwrap();
         assert!((1..CHUNK).contains(&chunk));
-        let refused = plan::<f32>(&layout(&[32, 32]), 1000, 1, 0, Some(cells_by_words)).unwrap_err();
+        let refused = plan::<f32>(&layout(&[32, 32]), &totals, 1, Some(cells_by_words)).unwrap_err();
         assert!(refused.to_string().contains("12.3 MB"), "{refused}");
-        assert!(plan::<f64>(&layout(&[32, 32]), 1000, 1, 0, Some(cells_by_words * 3 / 2)).is_err());
+        assert!(plan::<f64>(&layout(&[32, 32]), &totals, 1, Some(cells_by_words * 3 / 2)).is_err());
         for huge in [vec![1_000_000; 2], vec![usize::MAX; 8], vec![1 << 31; 2]] {
-            assert!(plan::<f32>(&layout(&huge), 1000, 1, 0, Some(1 << 40)).is_err());
+            assert!(plan::<f32>(&layout(&huge), &totals, 1, Some(1 << 40)).is_err());
         }
-        assert!(plan::<f32>(&layout(&[usize::MAX; 8]), 1000, 1, 0, None).is_err());
+        assert!(plan::<f32>(&layout(&[usize::MAX; 8]), &totals, 1, None).is_err());
     }
 }

@@ -1,4 +1,4 @@
-use countgrid_em::{Annealing, EmOptions, StepwiseOptions};
+use countgrid_em::{Annealing, BLOCK_BAGS, EmOptions, StepwiseOptions};
 
 use crate::{BagTotals, EstimatorError, GridLayout, InitialPhase};
 
@@ -179,6 +179,36 @@ impl GridOptions {
     #[must_use]
     pub fn mixture(self, components: usize) -> Self {
         Self { extents: Some(vec![components]), window: Some(vec![1]), learn_prior: true, ..self }
+    }
+
+    /// The same, but where no start is given and more than 32,768 bags are not empty, with mini-batches of one in twenty-five of them, 1,000
+    /// to 16,384, in eight passes, and then a twelfth of the iterations. Not where windows are single cells.
+    ///
+    /// A fit to many bags takes a fraction of the time so, and is as good: of 100,000 drawn titles the bound is that of annealing or better,
+    /// of 30,576 real ones neighbours and held-out likelihoods are the same within their errors. It is no fit in parts
+    /// ([`crate::DistributedTraining`]), which is why it is not the default.
+    ///
+    /// ```
+    /// use countgrid_estimators::{BagTotals, GridOptions, GridStart};
+    /// let few = BagTotals { features: 3_000, bags: 2_016, non_empty: 2_000, tokens: 200_000.0 };
+    /// let many = BagTotals { features: 3_000, bags: 100_000, non_empty: 99_900, tokens: 1_300_000.0 };
+    /// let options = GridOptions::default();
+    /// assert_eq!(options.clone().for_many(&few), options);
+    /// let for_many = options.for_many(&many);
+    /// assert_eq!(for_many.start, Some(GridStart::MiniBatches { size: 3_996, passes: 8 }));
+    /// assert_eq!(for_many.iterations, 5);
+    /// ```
+    #[must_use]
+    pub fn for_many(self, totals: &BagTotals) -> Self {
+        const MANY: usize = 2 * BLOCK_BAGS;
+        let bags = totals.non_empty;
+        let layout = GridLayout::choose(self.extents.as_deref(), self.window.as_deref(), bags);
+        let has_windows = layout.is_ok_and(|layout| layout.window().iter().any(|&side| side > 1));
+        if self.start.is_some() || bags <= MANY || !has_windows {
+            return self;
+        }
+        let start = GridStart::MiniBatches { size: (bags / 25).clamp(1_000, BLOCK_BAGS), passes: 8 };
+        Self { start: Some(start), iterations: self.iterations.div_ceil(12), ..self }
     }
 
     /// Checks the settings that do not depend on the data, before anything is read.

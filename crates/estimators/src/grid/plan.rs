@@ -49,8 +49,7 @@ impl GridOptions {
         totals.check_for::<T>()?;
         let layout = GridLayout::choose(self.extents.as_deref(), self.window.as_deref(), totals.non_empty)?;
         let available = self.memory.or_else(memory::available);
-        let (shape, chunk) =
-            plan::<T>(&layout, totals.features, self.restarts, totals.waiting_tables(), available)?;
+        let (shape, chunk) = plan::<T>(&layout, &totals, self.restarts, available)?;
         let shapes: Vec<_> = match self.schedule {
             GridSchedule::CoarseToFine => shape.schedule().collect(),
             GridSchedule::Single => vec![shape],

@@ -3,7 +3,7 @@
 
 use countgrid_counts::{Bags, Count};
 use countgrid_em::parallel::{Rows, for_each};
-use countgrid_math::{Kernel, Level, Real, dispatch};
+use countgrid_math::{Kernel, Level, Real, dispatch, prefetch};
 
 use super::{
     Source,
@@ -113,14 +113,20 @@ impl<T: Real, B: Bags> Kernel for AddDense<'_, T, B> {
 
     #[inline(always)]
     fn run(self) {
+        /// Bags from one whose block is added to the one whose block is fetched: mostly some of those between have none.
+        const AHEAD: usize = 32;
         let Blocks { scores, peaks, .. } = self.blocks;
         let width = peaks.len() / self.mass.len().max(1);
         for (tile, sums) in self.sums.chunks_exact_mut(self.source.size()).enumerate() {
             super::score::prefetch_tile(sums, self.mass.len());
             let blocks = scores.chunks_exact(width * T::LANES).zip(peaks.chunks_exact(width));
-            for (bag, ((scores, alive), &mass)) in blocks.zip(self.mass).enumerate() {
+            for (bag, ((block_scores, alive), &mass)) in blocks.zip(self.mass).enumerate() {
+                let next = (bag + AHEAD) * width + tile;
+                if peaks.get(next).is_some_and(|&alive| alive > T::zero()) {
+                    prefetch(scores, next * T::LANES);
+                }
                 if alive.get(tile).is_some_and(|&alive| alive > T::zero())
-                    && let Some(e) = scores.get(tile * T::LANES..(tile + 1) * T::LANES)
+                    && let Some(e) = block_scores.get(tile * T::LANES..(tile + 1) * T::LANES)
                 {
                     add(sums, e, mass, self.source.entries(bag));
                 }
