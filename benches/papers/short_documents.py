@@ -3,6 +3,7 @@
 
     python3 benches/papers/short_documents.py draw titles.csv --documents 100000 --words 17 --seed 1
     python3 benches/papers/short_documents.py measure target/release/countgrid titles.csv [SEEDS] [--threads 2]
+    python3 benches/papers/short_documents.py reach target/release/countgrid titles.csv [SEEDS] [--batch 4000]
 
 `draw` writes a CSV file with the columns `id`, `label` and `text`. Words have Zipf frequencies; a document has one or two of
 the topics, and half of its words are of them, the others of all. The length of a document is drawn, with the mean that is
@@ -11,6 +12,9 @@ asked for. The same arguments give the same file. `label` is the group of the fi
 `measure` prints a row of a table for each way to fit: the log evidence per token of the final model, evaluated over all
 documents, mean of seeds 1 to SEEDS (by itself 3) and range; seconds of processor, and on the clock, of the whole of
 `countgrid map`, mean; and its peak memory, the largest.
+
+`reach` prints for each seed the bound that plain EM ends with, over all documents, after how many seconds of the fit it does, and after how
+many a fit has reached it that begins with mini-batches as a map of many documents does: on one thread, reading left out.
 """
 
 import argparse
@@ -111,6 +115,38 @@ def measure(program: str, path: str, seeds: int, threads: int) -> None:
         )
 
 
+def bounds_in_time(program: str, path: str, options: list[str]) -> list[tuple[float, float]]:
+    """Seconds since the fit began, and the bound per token, of every event of a fit that has one."""
+    found, began = [], 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        command = [program, "fit", path, "--threads", "1", "--json", *options, "-o", os.path.join(folder, "model")]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+            for line in child.stdout:
+                said = json.loads(line)
+                if said.get("event") == "grid":
+                    began = time.monotonic()
+                if "bound_per_token" in said:
+                    found.append((time.monotonic() - began, said["bound_per_token"]))
+    if child.returncode:
+        raise subprocess.CalledProcessError(child.returncode, command)
+    return found
+
+
+def reach(program: str, path: str, seeds: int, batch: int) -> None:
+    iterations = 5
+    print("| seed | bound of plain EM | seconds | with mini-batches | ratio |\n|---|---|---|---|---|")
+    for seed in range(1, seeds + 1):
+        plain = bounds_in_time(program, path, ["--schedule", "single", "--anneal", "1", "--seed", str(seed)])
+        bound = plain[-1][1]
+        needed = next(seconds for seconds, reached in plain if reached >= bound)
+        many = ["--batch", str(batch), "--passes", "8", "--iterations", str(iterations), "--seed", str(seed)]
+        # Before the last iterations bounds are those of mini-batches; the summary comes after them.
+        over_all = bounds_in_time(program, path, many)[-iterations - 3 :]
+        own = next((seconds for seconds, reached in over_all if reached >= bound), None)
+        shown = f"{own:.1f} | {needed / own:.2f}" if own else "never | -"
+        print(f"| {seed} | {bound:.4f} | {needed:.1f} | {shown} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -124,8 +160,13 @@ def main() -> None:
     measuring.add_argument("path")
     measuring.add_argument("seeds", type=int, nargs="?", default=3)
     measuring.add_argument("--threads", type=int, default=2)
+    reaching = commands.add_parser("reach")
+    reaching.add_argument("program")
+    reaching.add_argument("path")
+    reaching.add_argument("seeds", type=int, nargs="?", default=3)
+    reaching.add_argument("--batch", type=int, default=4000, help="documents of a mini-batch: one in 25 of 100,000")
     given = vars(parser.parse_args())
-    {"draw": draw, "measure": measure}[given.pop("command")](**given)
+    {"draw": draw, "measure": measure, "reach": reach}[given.pop("command")](**given)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 mod chromium;
 mod firefox;
 mod frames;
+mod processes;
 
 use std::env;
 use std::fs;

@@ -101,21 +101,24 @@ impl GridModel {
     }
 
     /// The same for a map, which begins with mini-batches if documents are many.
-    pub(crate) fn for_map<T: Stored>(self, corpus: &Corpus<T>) -> Self {
-        let for_many = |options: GridOptions| options.for_many(&BagTotals::from(corpus));
-        match self {
-            Self::Plain(options) => Self::Plain(for_many(options)),
-            Self::Componential(options) => {
-                let grid = for_many(options.grid);
-                Self::Componential(ComponentialOptions { grid, ..options })
-            }
-        }
+    pub(crate) fn for_map<T: Stored>(mut self, corpus: &Corpus<T>) -> Self {
+        let grid = self.grid_mut();
+        *grid = grid.clone().for_many(&BagTotals::from(corpus));
+        self
     }
 
+    /// Those of the grid, or of the one that a componential grid begins as.
     fn grid(&self) -> &GridOptions {
         match self {
             Self::Plain(options) => options,
             Self::Componential(options) => &options.grid,
+        }
+    }
+
+    fn grid_mut(&mut self) -> &mut GridOptions {
+        match self {
+            Self::Plain(options) => options,
+            Self::Componential(options) => &mut options.grid,
         }
     }
 
@@ -129,10 +132,7 @@ impl GridModel {
     ) -> Result<Self, Failure> {
         let mut chosen = self.clone();
         if size == Some(&GridSize::Auto) {
-            let options = match &mut chosen {
-                Self::Plain(options) => options,
-                Self::Componential(options) => &mut options.grid,
-            };
+            let options = chosen.grid_mut();
             interrupt.leaves("interrupted while the size of the grid was chosen; nothing is written");
             let each = |tried: &TriedGrid| report_size(tried, report);
             let choice =
@@ -153,17 +153,11 @@ impl GridModel {
 
     /// Cells along each axis, where they are given or chosen.
     pub(crate) fn extents(&self) -> Option<&[usize]> {
-        match self {
-            Self::Plain(options) => options.extents.as_deref(),
-            Self::Componential(options) => options.grid.extents.as_deref(),
-        }
+        self.grid().extents.as_deref()
     }
 
     fn seed(&self) -> u64 {
-        match self {
-            Self::Plain(options) => options.seed,
-            Self::Componential(options) => options.grid.seed,
-        }
+        self.grid().seed
     }
 }
 
@@ -225,14 +219,13 @@ impl<T: Stored> FittedGridModel<T> {
             let values = if given.schedule == Schedule::Single { &mut all } else { &mut told };
             values.push(("pseudocount", pseudocount.to_string()));
         }
+        let by_default = given.anneal.is_none() && given.batch.is_none() && !checkpoints.is_kept();
         let GridOptions { start, iterations, .. } = options.grid();
-        if given.anneal.is_some() || given.batch.is_some() || checkpoints.is_kept() {
-            // As they were given.
-        } else if let Some(GridStart::MiniBatches { size, passes }) = start {
+        if by_default && let Some(GridStart::MiniBatches { size, passes }) = start {
             all.push(("batch", size.to_string()));
             all.push(("passes", passes.to_string()));
             all.push(("iterations", iterations.to_string()));
-        } else {
+        } else if by_default {
             let annealing = number("anneal").zip(number("anneal_iterations"));
             let taken = annealing.as_ref().and_then(|(_, iterations)| iterations.as_u64()).unwrap_or(0);
             match annealing {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Written, frames::largest};
+use super::{Written, processes::largest};
 
 const SWITCHES: [&str; 9] = [
     "--headless",

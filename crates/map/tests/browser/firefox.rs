@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::frames::{Process, largest};
+use super::processes::{Process, largest};
 
 /// A browser with a profile of its own, which ends with this value.
 pub(super) struct Firefox {
