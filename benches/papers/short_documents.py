@@ -24,7 +24,6 @@ import json
 import os
 import random
 import subprocess
-import sys
 import tempfile
 import time
 
