@@ -204,3 +204,36 @@ proptest! {
         }
     }
 }
+
+/// So many features that a thread has several runs of sums of columns, which are joined in the order of one thread.
+#[cfg(feature = "rayon")]
+#[test]
+fn an_m_step_of_thousands_of_features_is_the_same_on_any_threads() {
+    const FEATURES: usize = 4500;
+    let shape = Shape::from_sides([3], [2], FEATURES).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let mut bags = CsrBuf::new(FEATURES).unwrap();
+    for bag in 0..40 {
+        bags.push_bag((0..FEATURES).skip(bag).step_by(11).map(|z| (z, 1 + rng.next_u32() % 5))).unwrap();
+    }
+    let fit = |threads: usize, chunk: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut grid = Grid::<f32, _, 1>::uniform_in(shape, vec![0.0; shape.grid_len()]).unwrap();
+            grid.randomize(&mut ChaCha8Rng::seed_from_u64(1));
+            let packed = vec![0.0; shape.histograms_len::<f32>()];
+            let mut plane = vec![0.0; shape.plane_scratch_len()];
+            let mut learner = Learner::new(grid, packed, &mut plane, Options::default()).unwrap();
+            let scratch = vec![0.0; shape.scratch_len::<f32>(chunk)];
+            let sums = vec![0.0; shape.sums_len::<f32>()];
+            let mut statistics = Statistics::new(shape, sums, scratch).unwrap();
+            learner.expectation(&bags, &mut statistics).unwrap();
+            learner.maximization(&mut statistics).unwrap();
+            learner.grid().buffer().iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+        })
+    };
+    let one = fit(1, 1);
+    for threads in [2, 3] {
+        assert!(fit(threads, 4000) == one, "{threads} threads");
+    }
+}

@@ -256,6 +256,37 @@ proptest! {
         }
     }
 
+    /// Of three directions, none along an axis, the rows of the reference have one, two or all.
+    #[test]
+    fn alignment_is_a_rotation_whatever_directions_there_are(seed: u64, rank in 1..4_usize) {
+        let mut noise = draws(seed);
+        let mut turned = |mut rows: Vec<f64>| {
+            for (a, b) in [(0, 1), (1, 2), (0, 2)] {
+                let (sin, cos) = (3.0 * normal(&mut noise)).sin_cos();
+                for row in rows.chunks_exact_mut(3) {
+                    (row[a], row[b]) = (cos * row[a] - sin * row[b], sin * row[a] + cos * row[b]);
+                }
+            }
+            rows
+        };
+        // Of different lengths, so that every direction is well determined.
+        let rows = (0..3 * rank).map(|i| if i % 3 == i / 3 { 1.0 + (i % 3) as f64 } else { 0.0 }).collect();
+        let reference = turned(rows);
+        let sample = turned(reference.clone());
+        let mut q = [0.0; 9];
+        align(&sample, &reference, 3, &mut q, &mut vec![0.0; align_scratch_len(3)]).unwrap();
+        for (w, reference) in sample.chunks_exact(3).zip(reference.chunks_exact(3)) {
+            for j in 0..3 {
+                let found: f64 = (0..3).map(|i| w[i] * q[3 * i + j]).sum();
+                prop_assert!((found - reference[j]).abs() < 1e-12, "{found} {}", reference[j]);
+            }
+        }
+        for (a, b) in [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)] {
+            let found: f64 = (0..3).map(|i| q[3 * i + a] * q[3 * i + b]).sum();
+            prop_assert!((found - f64::from(u8::from(a == b))).abs() < 1e-13, "{q:?}");
+        }
+    }
+
     #[test]
     fn empirical_bayes_is_stationary(seed: u64) {
         let mut noise = draws(seed);
