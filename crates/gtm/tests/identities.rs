@@ -390,6 +390,12 @@ fn refusals_say_what_is_wrong() {
     assert!(matches!(map.set_reference(2.0), Err(GtmError::NeedsGeneral)));
     assert!(matches!(map.set("mixing", &[0.5; 4]), Err(GtmError::Range { table: "mixing", .. })));
     assert!(matches!(map.set("points", &points), Err(GtmError::Length { .. })));
+    let gaussian = shape(EmissionModel::Gaussian);
+    let mut plane = Gtm::allocate(gaussian, &points, &basis, Priors::default()).unwrap();
+    for precision in [0.0, -1.0, f64::INFINITY] {
+        let refused = plane.set("precision", &[precision]);
+        assert_eq!(refused, Err(GtmError::Range { table: "precision", row: 0, column: 0 }));
+    }
     let emissions = Emissions::allocate(&map).unwrap();
     let bags = Dense::new(4, &[1_u8, 0, 0, 2]).unwrap();
     let found = emissions.posterior(&bags, 0, &mut [0.0; 4], &mut []);

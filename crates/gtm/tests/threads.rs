@@ -130,3 +130,28 @@ fn an_error_leaves_the_documents_before() {
         assert_eq!(sums(2, chunk), one);
     }
 }
+
+#[test]
+fn a_free_energy_beyond_the_range_of_the_type_is_added_up_as_well() {
+    let shape = Shape::new(EmissionModel::Gaussian, POINTS, 2, COLUMNS, FEATURES).unwrap();
+    let mut values = vec![0.25_f32; DOCUMENTS * FEATURES];
+    values[23 * FEATURES] = 1.8e19; // its square is 3.2e38, and half of that times the precision no `f32`
+    let rows = Reals::new(FEATURES, &values).unwrap();
+    let fit = |threads: usize, chunk: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let (mut map, _) = learner::<f32>(shape).into_parts();
+            map.set("precision", &[4.0]).unwrap();
+            let learner = Learner::allocate(map, Options::default()).unwrap();
+            let mut statistics = Statistics::with_chunk(shape, chunk).unwrap();
+            let free_energy: f64 = learner.expectation(&rows, &mut statistics).unwrap();
+            assert!(free_energy > f64::from(f32::MAX) && free_energy.is_finite());
+            assert_eq!(statistics.documents(), DOCUMENTS as f32);
+            (free_energy, statistics.buffer().iter().map(|x| x.to_bits()).collect::<Vec<_>>())
+        })
+    };
+    let one = fit(1, 1);
+    for chunk in [5, 23, 24, 100] {
+        assert!(fit(2, chunk) == one, "chunks of {chunk}");
+    }
+}
