@@ -407,3 +407,10 @@ fn refusals_say_what_is_wrong() {
     let found = emissions.posterior(&Dense::new(5, &enormous).unwrap(), 0, &mut [0.0; 4], &mut []);
     assert!(matches!(found, Err(GtmError::Overflow { document: 0 })) || found.is_ok_and(f64::is_finite));
 }
+
+#[test] // what the tests above rest on
+fn close_is_relative_to_one_and_the_larger() {
+    assert!(close(0.0, 0.5, 0.4) && !close(0.0, 0.5, 0.3)); // of 1.5
+    assert!(close(99.0, -1.0, 1.0) && !close(-99.0, 1.0, 0.99)); // of 100
+    assert!(!close(f64::NAN, 0.0, 1.0) && !close(0.0, f64::NAN, 1.0));
+}
