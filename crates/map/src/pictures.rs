@@ -106,4 +106,23 @@ mod tests {
             assert!(svg.chars().all(|c| c >= ' ' && c != '\u{ffff}' || c == '\n' || c == '\r' || c == '\t'));
         }
     }
+
+    #[test]
+    fn marks_are_as_high_as_they_are_wide() {
+        let points = (0..4).map(|label| ([1.0 + f64::from(label), 2.0], Some(label))).collect();
+        let labels = ["circle", "square", "triangle", "diamond"].map(String::from).to_vec();
+        let svg = ScatterPlot { sides: [5, 5], points, labels, ..ScatterPlot::default() }.svg().unwrap();
+        let polygons = svg.split("<polygon").skip(1).map(|rest| {
+            let points = rest.split("points=\"").nth(1).unwrap().split('"').next().unwrap();
+            let numbers: Vec<i32> = points.split([' ', ',']).filter_map(|x| x.parse().ok()).collect();
+            [0, 1].map(|axis| {
+                let along = || numbers.iter().skip(axis).step_by(2);
+                along().max().unwrap() - along().min().unwrap()
+            })
+        });
+        let sizes: Vec<[i32; 2]> = polygons.collect();
+        // Of three labels a mark and the one of the legend, each with its white edge.
+        assert_eq!(sizes.len(), 12);
+        assert!(sizes.iter().all(|[wide, high]| *high > 6 && (wide - high).abs() <= 2), "{sizes:?}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use countgrid_map::{
     Document, Field, FieldKind, MAX_CELLS, Page, PageColumn, PageError, Space, Word, WriteError, coverage,
-    write_html,
+    truncate_text, write_html,
 };
 use proptest::prelude::*;
 
@@ -406,4 +406,29 @@ fn added_documents_have_the_labels_and_columns_of_the_page() {
     far.posterior = vec![(12, 1.0)];
     assert!(page.add("new", vec![far], &labels, &columns).is_err());
     assert_eq!(page, before);
+}
+
+proptest! {
+    /// Whole words, no more characters than asked for, and an ellipsis if words are missing. Of a first word that is too long as
+    /// many characters.
+    #[test]
+    fn texts_are_cut_between_words(
+        words in prop::collection::vec("[a-zé猫]{1,5}", 1..8),
+        blanks in prop::collection::vec("[ \n\t]{1,3}", 8),
+        characters in 1_usize..30,
+    ) {
+        let text: String = blanks.iter().zip(&words).flat_map(|(blank, word)| [&blank[..], word]).collect();
+        let found = truncate_text(&text, characters);
+        let even = words.join(" ");
+        match found.strip_suffix('…') {
+            None => prop_assert!(found == even && found.chars().count() <= characters, "{found}"),
+            Some(begin) if begin.chars().count() < characters => {
+                prop_assert!(even.strip_prefix(begin).is_some_and(|rest| rest.starts_with(' ')), "{found}");
+            }
+            Some(begin) => {
+                prop_assert_eq!(begin.chars().count(), characters);
+                prop_assert!(words[0].starts_with(begin), "{found}");
+            }
+        }
+    }
 }

@@ -319,6 +319,55 @@ mod tests {
         assert!(blue > 2000, "{blue}"); // the land of the first label
     }
 
+    /// A document and a word of each of these cells, in windows of one cell; all labels are the first.
+    fn page_of_cells(extents: [usize; 2], cells: &[u32]) -> Page {
+        let document =
+            |&cell: &u32| Document { posterior: vec![(cell, 0.5)], label: Some(0), ..Document::default() };
+        Page {
+            extents,
+            window: [1, 1],
+            documents: cells.iter().map(document).collect(),
+            words: cells.iter().map(|&cell| Word { text: format!("w{cell}"), cell, weight: 1.0 }).collect(),
+            labels: vec!["one".into()],
+            ..Page::default()
+        }
+    }
+
+    #[test]
+    fn squares_are_as_strong_as_their_share_of_the_documents() {
+        let squares = |cells: &[u32]| {
+            let page = page_of_cells([3, 4], cells);
+            Sheet::new(&page).unwrap().squares()
+        };
+        let found = squares(&[1, 6, 6]);
+        // 960 by 720 pixels from (30, 50) on, of which each cell has 240 both ways.
+        assert_eq!(found[0].0, [[270.0, 50.0], [510.0, 290.0]]);
+        assert_eq!(found[1].0, [[510.0, 290.0], [750.0, 530.0]]);
+        // The mean of twelve cells is a quarter of what one document gives.
+        for ((_, colour), documents) in found.iter().zip([1.0, 2.0]) {
+            let RGBColor(r, g, b) = COLOURS[0];
+            assert_eq!(colour.rgb(), (r, g, b));
+            assert!((colour.alpha() - 0.52 * documents / (documents + 0.8 * 3.0 / 12.0)).abs() < 1e-12);
+        }
+        // Twice the documents at the same places.
+        for ((_, colour), (_, twice)) in found.iter().zip(squares(&[1, 6, 6, 1, 6, 6])) {
+            assert!((colour.alpha() - twice.alpha()).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_word_stands_above_the_documents_of_its_cell() {
+        let page = page_of_cells([3, 4], &[1, 6]);
+        let sheet = Sheet::new(&page).unwrap();
+        let places: Vec<_> = sheet.places().map(|(_, place)| place).collect();
+        assert_eq!(places, [[390.0, 170.0], [630.0, 410.0]]);
+        for (word, [x, y]) in page.words.iter().zip(places) {
+            let (line, _) = sheet.lines().into_iter().find(|(line, _)| line.text == word.text).unwrap();
+            assert_eq!(line.at[0], x);
+            assert!((y - 120.0..y - 20.0).contains(&line.at[1]), "{:?} of a cell around {y}", line.at);
+        }
+    }
+
     #[test]
     fn every_page_has_a_picture() {
         for extents in [[1, 1], [1, 300], [300, 1], [3, 400], [400, 400]] {
