@@ -316,6 +316,31 @@ mod tests {
     }
 
     #[test]
+    fn a_column_that_fills_the_room_is_kept() {
+        let texts: Vec<String> = (0..50).map(|n| format!("{n} words")).collect();
+        let mut builder = ColumnsBuilder::new(&KeepColumns::All);
+        builder.names(vec!["text".into()], 0).unwrap();
+        texts.iter().for_each(|text| builder.push(std::slice::from_ref(text)));
+        let room = builder.bytes;
+        let rows: Vec<[&str; 1]> = texts.iter().map(|text| [text.as_str()]).collect();
+        let rows: Vec<&[&str]> = rows.iter().map(|row| &row[..]).collect();
+        let (columns, left_out) = built(&["text"], &rows, room);
+        assert_eq!((columns.len(), left_out.len()), (1, 0));
+        assert_eq!(built(&["text"], &rows, room - 1), (Vec::new(), vec!["text".to_owned()]));
+    }
+
+    #[test]
+    fn a_value_is_a_category_if_it_stands_for_two_documents() {
+        let is_categories = |rows: &[&[&str]]| {
+            let (columns, _) = built(&["place"], rows, usize::MAX);
+            matches!(columns[0].values, ColumnValues::Categories { .. })
+        };
+        let rows: [&[&str]; 6] = [&["x"], &["y"], &["z"], &["x"], &["y"], &["z"]];
+        assert!(is_categories(&rows) && !is_categories(&rows[..5]));
+        assert!(is_categories(&rows[..1]) && !is_categories(&rows[..2])); // of one document too
+    }
+
+    #[test]
     fn columns_that_were_named_are_there_or_missed() {
         let named = |names: &[&str]| KeepColumns::Named(names.iter().map(ToString::to_string).collect());
         let mut builder = ColumnsBuilder::new(&named(&["b"]));

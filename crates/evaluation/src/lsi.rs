@@ -152,4 +152,49 @@ mod tests {
         assert!(dot(0, 1).abs() < 1e-12);
         assert_eq!(table.row(6), [0.0, 0.0]);
     }
+
+    /// Products of coordinates are those of the singular value decomposition of the table of the definition: more words and
+    /// documents than directions are drawn, and themes few enough for these to span them.
+    #[test]
+    fn coordinates_are_those_of_the_largest_singular_values() {
+        const WORDS: usize = 30;
+        let mut draws = Draws::new(ChaCha8Rng::seed_from_u64(3));
+        let mut below = |n: f64| (Noise::<f64>::uniform(&mut draws) * n).floor();
+        let themes: Vec<f64> = (0..5 * WORDS).map(|_| (below(9.0) - 4.0).max(0.0)).collect();
+        let (mut builder, mut rows) =
+            (BlocksBuilder::new(WORDS, BlockLimits::default()).unwrap(), Vec::new());
+        for _ in 0..40 {
+            let shares: Vec<f64> = (0..5).map(|_| (below(6.0) - 2.0).max(0.0)).collect();
+            let of =
+                |word: usize| (0..5).map(|theme| shares[theme] * themes[theme * WORDS + word]).sum::<f64>();
+            let row: Vec<f64> = (0..WORDS).map(of).collect();
+            let entries = row.iter().copied().enumerate().filter(|&(_, count)| count > 0.0);
+            builder.push(entries).unwrap();
+            rows.push(row);
+        }
+        let documents = rows.len();
+        for word in 0..WORDS {
+            let having = rows.iter().filter(|row| row[word] > 0.0).count() as f64;
+            let idf = ((1.0 + documents as f64) / (1.0 + having)).ln() + 1.0;
+            rows.iter_mut().for_each(|row| row[word] *= idf);
+        }
+        for row in &mut rows {
+            let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+            row.iter_mut().filter(|_| length > 0.0).for_each(|x| *x /= length);
+        }
+        let svd = DMatrix::from_fn(documents, WORDS, |row, word| rows[row][word]).svd(true, false);
+        let (u, singular) = (svd.u.unwrap(), svd.singular_values);
+        let bags = builder.finish().unwrap();
+        for dimensions in [1, 3] {
+            let index = LatentSemanticIndex::fit(&bags, dimensions, 1).unwrap();
+            let table = index.transform(&bags).unwrap();
+            assert_eq!(table.columns, dimensions);
+            for (a, b) in (0..documents).flat_map(|a| (0..=a).map(move |b| (a, b))) {
+                let found: f64 = table.row(a).iter().zip(table.row(b)).map(|(x, y)| x * y).sum();
+                let of = |k: usize| u[(a, k)] * singular[k] * singular[k] * u[(b, k)];
+                let expected: f64 = (0..dimensions).map(of).sum();
+                assert!((found - expected).abs() < 1e-10, "{found} {expected}");
+            }
+        }
+    }
 }

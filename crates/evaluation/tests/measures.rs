@@ -3,7 +3,7 @@
 use countgrid_corpus::{BlockLimits, Blocks, Corpus};
 use countgrid_counts::{CsrBuf, Dense, SequencesBuf};
 use countgrid_estimators::{
-    AnyModel, FittedComponential, FittedLda, GridLayout, HmmOptions, ModelInfo, Train, Training,
+    AnyModel, FittedComponential, FittedGrid, FittedLda, GridLayout, HmmOptions, ModelInfo, Train, Training,
 };
 use countgrid_evaluation::{
     Coherence, CountMetric, Distances, EvaluationError, MapPoints, MeasureOptions, SparseRows, Stop,
@@ -449,4 +449,40 @@ fn topics_are_measured_and_sequences_are_refused() {
     fitted.info = ModelInfo::for_vocabulary(words);
     let refused = measure(&AnyModel::Hmm(Box::new(fitted)), &corpus, None, &options, &stop);
     assert!(matches!(refused, Err(EvaluationError::NoMeasures { .. })));
+}
+
+/// No more documents than asked for, of all models the same ones; others of another seed.
+#[test]
+fn neighbourhoods_are_those_of_as_many_documents_as_asked_for() {
+    let words: Vec<String> = (0..12).map(|word| format!("word{word}")).collect();
+    let mut draws = Draws(3);
+    let counts: Vec<f64> = (0..50 * 12).map(|_| draws.below(4) as f64).collect();
+    let counts = CsrBuf::from_dense(12, &counts).unwrap();
+    let corpus = Corpus::from_bags(counts, words.clone(), BlockLimits::in_memory()).unwrap();
+    let mut model = || {
+        let shape = countgrid_grid::Shape::from_sides([4, 4], [2, 2], 12).unwrap();
+        let mut tables: Vec<f64> = (0..12 * 16).map(|_| 1.0 + draws.below(9) as f64).collect();
+        for cell in 0..16 {
+            let sum: f64 = tables.iter().skip(cell).step_by(16).sum();
+            tables.iter_mut().skip(cell).step_by(16).for_each(|x| *x /= sum);
+        }
+        tables.extend([1.0 / 16.0; 16]);
+        let grid = countgrid_grid::Grid::new(shape, tables).unwrap();
+        FittedGrid::from_grid(ModelInfo::for_vocabulary(words.clone()), &grid).unwrap()
+    };
+    let [one, other] = [model(), model()].map(|model| AnyModel::GridF64(Box::new(model)));
+    let stop = Stop::new();
+    let found = |model, documents, seed| {
+        let options = MeasureOptions { documents, seed, neighbours: 3, ..MeasureOptions::default() };
+        measure(model, &corpus, None, &options, &stop).unwrap()
+    };
+    for (most, expected) in [(7, 7), (20, 20), (49, 49), (50, 50), (51, 50)] {
+        assert_eq!(found(&one, most, 1).documents, expected);
+    }
+    // Nine neighbours take more than 18 documents that both maps have.
+    let kept = |seed| {
+        let (one, other) = (found(&one, 20, 1), found(&other, 20, seed));
+        one.stability(&other, 9, &stop).unwrap().neighbours
+    };
+    assert!(kept(1).is_some() && kept(2).is_none());
 }
