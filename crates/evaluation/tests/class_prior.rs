@@ -1,10 +1,10 @@
-//! The prior of labels in generative classification.
+//! The prior of labels in generative classification, and the features that other classifiers take by default.
 
 use countgrid_corpus::{Corpus, CorpusOptions, WordOptions};
 use countgrid_counts::SequencesBuf;
 use countgrid_evaluation::{
-    Candidate, ClassPrior, Classifier, EvaluationOptions, FittedModel, LabelledData, ModelKind, OptionError,
-    Stop, predict,
+    Candidate, ClassPrior, Classifier, EvaluationOptions, Features, FittedModel, LabelledData, ModelKind,
+    OptionError, Stop, predict,
 };
 use countgrid_io::{Columns, read_json_lines};
 
@@ -69,4 +69,26 @@ fn a_prior_is_of_the_classifier() {
     // Models are fitted once for both priors.
     let candidate = |options: &EvaluationOptions| Candidate { name: String::new(), options: options.clone() };
     assert!(candidate(&options).has_same_models(&candidate(&EvaluationOptions::default())));
+}
+
+#[test]
+fn classifiers_take_the_features_that_are_documented() {
+    let (data, stop) = (data(), Stop::new());
+    let items: Vec<usize> = (0..28).collect();
+    for (classifier, expected) in [
+        (Classifier::Svm, Features::Spread),
+        (Classifier::SvmRbf, Features::Fess),
+        (Classifier::SvmLinear, Features::Fess),
+    ] {
+        assert_eq!(classifier.default_features(), Some(expected));
+        let mut options = EvaluationOptions { classifier, ..EvaluationOptions::default() };
+        (options.words.max_share, options.words.min_count) = (Some(1.0), Some(1));
+        (options.grid.extents, options.grid.window) = (Some(vec![3, 3]), Some(vec![2, 2]));
+        let fold = data.fold(&items[..20], &items[20..], &options).unwrap();
+        let found = |features| predict(&fold, &EvaluationOptions { features, ..options.clone() }, &stop);
+        assert_eq!(found(None).unwrap(), found(Some(expected)).unwrap(), "{classifier}");
+    }
+    for classifier in [Classifier::Generative, Classifier::Labels, Classifier::Nearest] {
+        assert_eq!(classifier.default_features(), None);
+    }
 }
