@@ -57,3 +57,19 @@ impl DocumentInfo {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bag_is_named_by_its_id_or_its_number() {
+        let from_bag = |id: Option<&str>| {
+            let found = DocumentInfo::from_bag(id.map(str::to_owned), 6, "ant, cow".to_owned(), 4.5);
+            assert_eq!((found.snippet.as_str(), found.tokens, found.text.as_str()), ("ant, cow", 4.5, ""));
+            [found.id, found.title]
+        };
+        assert_eq!(from_bag(Some("sample 3")), ["sample 3", "sample 3"]);
+        assert_eq!(from_bag(None), ["7", "document 7"]);
+    }
+}
