@@ -8,7 +8,7 @@ use countgrid_corpus::{
     Sample, Scale, Scaling, SequenceCorpus, WordOptions,
 };
 use countgrid_counts::{Bags, CsrBuf};
-use countgrid_io::{DataSet, ReadOptions, read};
+use countgrid_io::{Columns, DataSet, ReadOptions, read};
 use proptest::prelude::*;
 
 type Rows = Vec<Vec<(usize, f32)>>;
@@ -292,6 +292,22 @@ fn other_columns_are_kept_when_asked_for() {
     let kept = corpus(&path, &options).unwrap();
     assert_eq!((kept.vocabulary.join(" "), kept.columns[0].name.as_str()), ("x y".to_owned(), "day"));
     assert_eq!(kept.columns[0].values.len(), 2);
+}
+
+#[test]
+fn columns_are_those_that_are_named() {
+    let rows = "red ants,blue bees,x,first,1,n7\nred sky,blue sky,y,first,2,n8\n";
+    let (_folder, path) = file("made.csv", &format!("text,summary,kind,label,id,number\n{rows}"));
+    let read = |columns| corpus(&path, &CorpusOptions { columns, ..CorpusOptions::default() }).unwrap();
+    let found = read(Columns::default());
+    assert_eq!((found.documents[1].id.as_str(), found.documents[1].snippet.as_str()), ("2", "red sky"));
+    let [text, title, label, id] = ["summary", "text", "kind", "number"].map(|name| Some(name.to_owned()));
+    let found = read(Columns { text, title, label, id });
+    let of = |n: usize| [&found.documents[n].id, &found.documents[n].title, &found.documents[n].snippet];
+    assert_eq!([of(0), of(1)], [["n7", "red ants", "blue bees"], ["n8", "red sky", "blue sky"]]);
+    assert_eq!(found.labels.names, ["x", "y"]);
+    let columns = Columns { text: Some("none".to_owned()), ..Columns::default() };
+    assert!(corpus(&path, &CorpusOptions { columns, ..CorpusOptions::default() }).is_err());
 }
 
 #[test]
