@@ -44,7 +44,17 @@ pub fn csr(data: &[u8]) -> bool {
     }
     assert!(csr.slice(0..csr.len() + 1).is_none());
     if features < 0xf0 {
+        // Entries in another order are the same bag, and bags that are taken off are no others.
+        let Ok(mut pushed) = CsrBuf::new(features) else { panic!("these are few") };
+        for t in 0..csr.len() {
+            let entries: Vec<(usize, f32)> = csr.entries(t).collect();
+            assert_eq!(pushed.push_bag(entries.into_iter().rev()), Ok(()));
+        }
         let buf = CsrBuf::from_bags(&csr);
+        assert_eq!(buf.as_ref(), Ok(&pushed));
+        let rest = pushed.split_off(features);
+        assert_eq!(pushed.len() + rest.len(), csr.len());
+        assert!([pushed.indices(), rest.indices()].concat() == indices);
         assert!(buf.is_ok_and(|buf| buf.indices() == indices
             && buf.counts() == counts
             && buf.transpose().and_then(|turned| turned.transpose()).is_ok_and(|twice| twice == buf)));

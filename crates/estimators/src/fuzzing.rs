@@ -11,10 +11,10 @@ use crate::{
     FittedTopographic, Stored, TableKind,
 };
 
-/// Any bytes as a model file. Returns whether they were taken for a model.
+/// Any bytes as a model file. Returns whether they were taken for a model, which is then written and read as the same.
 ///
 /// # Panics
-/// If what the model gives is not finite or not valid, without an error.
+/// If what the model gives is not finite or not valid, without an error, or it is not written as itself.
 #[must_use]
 pub fn any_model(data: &[u8]) -> bool {
     let Ok(file) = ModelFile::from_bytes(data) else { return false };
@@ -29,6 +29,11 @@ pub fn any_model(data: &[u8]) -> bool {
             return false;
         }
     };
+    let written = model.to_file();
+    match AnyModel::from_file(written.clone()) {
+        Ok(again) => assert!(again.to_file() == written, "a {} is written as another", model.kind()),
+        Err(error) => panic!("a {} is written as what is refused: {error}", model.kind()),
+    }
     // An error is fine, what is wrong without one is not.
     drop(check(&model));
     true

@@ -550,6 +550,9 @@ pub fn matrix_market(data: &[u8]) -> bool {
         Ok(vocabulary) => vocabulary,
         Err(error) => return refused(&error, words),
     };
+    // As the features of Cell Ranger, too: a name for each line.
+    let features = matrix_market::read_features(words, Path::new("words"), &LIMITS);
+    assert!(features.is_ok_and(|features| features.len() == vocabulary.len()));
     let read = |bytes: &[u8], names: Option<Vec<String>>| {
         let cells = names.map(|names| (names, Path::new("names")));
         let words = (vocabulary.clone(), Path::new("words"));
