@@ -4,7 +4,10 @@ use core::{fmt, ops::Range};
 
 use countgrid_math::Real;
 
-use crate::{Table, Tables, TablesMut};
+use crate::{
+    Table, Tables, TablesMut,
+    parallel::{Rows, for_each},
+};
 
 impl Table {
     /// A table of `rows` rows of `columns` elements.
@@ -225,11 +228,11 @@ pub trait TablesMutExt: TablesMut {
     }
     /// Sets every element to zero, before the first batch of an E-step.
     fn clear(&mut self) {
-        self.buffer_mut().fill(Default::default());
+        in_parts(self.buffer_mut(), |_, part| part.fill(Default::default()));
     }
     /// Multiplies every element.
     fn scale(&mut self, factor: Self::Scalar) {
-        self.buffer_mut().iter_mut().for_each(|x| *x *= factor);
+        in_parts(self.buffer_mut(), |_, part| part.iter_mut().for_each(|x| *x *= factor));
     }
     /// Adds the sums of another part of the data, element by element.
     ///
@@ -237,7 +240,11 @@ pub trait TablesMutExt: TablesMut {
     /// Those of [`TablesExt::check_shape`]; nothing is then added.
     fn merge<O: Tables<Scalar = Self::Scalar> + ?Sized>(&mut self, other: &O) -> Result<(), TablesError> {
         self.check_shape(other)?;
-        self.buffer_mut().iter_mut().zip(other.buffer()).for_each(|(sum, &x)| *sum += x);
+        let others = other.buffer();
+        in_parts(self.buffer_mut(), |first, part| {
+            let others = others.get(first..).unwrap_or_default();
+            part.iter_mut().zip(others).for_each(|(sum, &x)| *sum += x);
+        });
         Ok(())
     }
     /// Copies other tables, rounding to nearest if they are of another scalar.
@@ -254,3 +261,12 @@ pub trait TablesMutExt: TablesMut {
 }
 
 impl<M: TablesMut + ?Sized> TablesMutExt for M {}
+
+/// Changes elements in parts, on as many threads as there are: one alone does not use all of the memory's bandwidth. The work is
+/// called with the place of a part's first element.
+fn in_parts<T: Send>(elements: &mut [T], work: impl Fn(usize, &mut [T]) + Sync) {
+    const PART: usize = 1 << 14;
+    for_each(elements.len().div_ceil(PART), Rows::new(elements, PART), |part, rows| {
+        work(part * PART, rows.elements);
+    });
+}

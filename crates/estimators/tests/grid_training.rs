@@ -138,6 +138,7 @@ fn reference<T: Stored>(options: &GridOptions, bags: &Blocks<T>) -> (Vec<T>, usi
             let mut statistics = Statistics::allocate(shape, 64).unwrap();
             let start = options.start.unwrap_or_else(|| GridStart::for_bags(&totals, 9, options.iterations));
             let iterations = match (last, options.start, start) {
+                (false, _, GridStart::MiniBatches { .. }) => 0,
                 (false, ..) => COARSE_ITERATIONS,
                 (true, None, GridStart::Annealed { iterations, .. }) => options.iterations - iterations,
                 (true, ..) => options.iterations,
@@ -149,9 +150,9 @@ fn reference<T: Stored>(options: &GridOptions, bags: &Blocks<T>) -> (Vec<T>, usi
                     let annealing = Annealing::geometric(beta, iterations).unwrap();
                     em.fit_annealed(&mut model, bags, &mut statistics, &annealing, no_observer)
                 }
-                GridStart::MiniBatches { size, passes } if last => {
+                GridStart::MiniBatches { size, passes } => {
                     let stepwise = StepwiseOptions {
-                        passes,
+                        passes: if last { passes } else { 1 },
                         tolerance: options.tolerance,
                         ..StepwiseOptions::default()
                     };
@@ -235,9 +236,11 @@ fn an_observer_is_told_stage_by_stage() {
         seen.iter().filter(move |progress| (progress.restart, progress.stage) == (restart, stage))
     };
     for restart in [0, 1] {
-        let coarse: Vec<_> = of(restart, 0).map(|progress| progress.iteration).collect();
-        assert_eq!(coarse, (0..=COARSE_ITERATIONS).collect::<Vec<_>>());
-        assert!(of(restart, 0).all(|progress| progress.extents == [8, 6] && progress.phase == Phase::Plain));
+        // One pass of four mini-batches, and a look at the whole.
+        let coarse: Vec<_> = of(restart, 0).map(|progress| (progress.phase, progress.iteration)).collect();
+        let stepwise = (1..=4).map(|iteration| (Phase::Stepwise, iteration));
+        assert_eq!(coarse, stepwise.chain([(Phase::Plain, 4)]).collect::<Vec<_>>());
+        assert!(of(restart, 0).all(|progress| progress.extents == [8, 6]));
         // Two passes of four mini-batches, then a look at the whole and three iterations.
         let fine: Vec<_> = of(restart, 1).map(|progress| (progress.phase, progress.iteration)).collect();
         let stepwise = (1..=8).map(|iteration| (Phase::Stepwise, iteration));

@@ -275,7 +275,8 @@ impl<T: Real, S: AsRef<[T]>, const D: usize> LogHistograms<T, S, D> {
         let (mut first, end) = (range.start, range.end);
         while first < end {
             let source = self.source(bags, first);
-            let chunk = Chunk::new(source, end - first, tempering, true, &mut sparsity, scratch);
+            let mut chunk = Chunk::new(source, end - first, tempering, true, &mut sparsity, scratch);
+            chunk.index_by_bag();
             visit(&chunk, source)?;
             first += chunk.bags;
         }
@@ -350,8 +351,9 @@ impl<'a, T: Real, const D: usize> Posterior<'a, T, D> {
     /// Calls `visit(cell, q)` for every window of positive probability, in the order of cells.
     #[inline]
     pub fn for_each(&self, mut visit: impl FnMut(usize, T)) {
+        let (mut blocks, mass) = (self.chunk.bag_blocks(self.bag), self.bag_posterior.mass);
         self.tiles.runs(|cell, tile, lane, length| {
-            if let Some((lanes, mass)) = self.chunk.alive(tile, self.bag, &self.bag_posterior) {
+            if let Some(lanes) = blocks.alive(tile) {
                 for (offset, &e) in lanes.iter().skip(lane).take(length).enumerate() {
                     let q = e / mass;
                     if q > T::zero() {

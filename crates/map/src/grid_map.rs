@@ -306,17 +306,22 @@ enum Windows {
 /// Sums over windows of a plane around the torus, in place: over the cells of the window that starts at each, or over the windows
 /// that cover it, by the cells where they start.
 fn window_sums(plane: &mut [f64], [rows, columns]: [usize; 2], window: [usize; 2], of: Windows) {
-    let mut line = vec![0.0; rows.max(columns)];
+    let mut line = Vec::new(); // of cells, and once more the first of them
+    let mut sums = vec![0.0; rows.max(columns)];
     let mut along = |plane: &mut [f64], first: usize, step: usize, extent: usize, side: usize| {
+        let from = match of {
+            Windows::Ahead => 0,
+            Windows::Over => extent - (side - 1) % extent,
+        };
         let at = |cell: usize| first + cell * step;
-        for (cell, sum) in line.iter_mut().enumerate().take(extent) {
-            let from = match of {
-                Windows::Ahead => cell,
-                Windows::Over => cell + extent - (side - 1) % extent,
-            };
-            *sum = (0..side).fold(0.0, |sum, o| sum + plane[at((from + o) % extent)]);
+        line.clear();
+        line.extend((0..extent + side).map(|ahead| plane[at((from + ahead) % extent)]));
+        sums.fill(0.0);
+        let sums = &mut sums[..extent];
+        for offset in 0..side {
+            sums.iter_mut().zip(&line[offset..]).for_each(|(sum, &x)| *sum += x);
         }
-        for (cell, &sum) in line.iter().enumerate().take(extent) {
+        for (cell, &sum) in sums.iter().enumerate() {
             plane[at(cell)] = sum;
         }
     };

@@ -1,9 +1,9 @@
 use countgrid_corpus::{Blocks, Storable};
-use countgrid_grid::{Labels, Posterior, Shape, WindowPosterior};
+use countgrid_grid::{Posterior, Shape, WindowPosterior};
 use countgrid_math::Real;
 use countgrid_torus::Torus;
 
-use crate::{AXES, EstimatorError, FittedGrid, GridLabels, GridLayout};
+use crate::{AXES, EstimatorError, FittedGrid, GridLabels, GridLayout, blocks::zeros};
 
 /// The position of a bag on a grid.
 ///
@@ -57,12 +57,13 @@ impl<T: Real> FittedGrid<T> {
     }
 }
 
-/// Reads positions off posteriors over windows.
+/// Reads positions off posteriors over windows, which visit every window that counts: what belongs to a window lies side by side.
 pub(crate) struct PositionReader<'a, T> {
     layout: &'a GridLayout,
     torus: Torus<AXES>,
-    labels: Option<Labels<T, &'a [T], AXES>>,
-    directions: Directions,
+    labels: usize,
+    shares: Vec<T>,       // [cell][label]
+    directions: Vec<f64>, // [cell][axis][2], of the axes that the grid has
 }
 
 impl<'a, T: Real> PositionReader<'a, T> {
@@ -71,9 +72,21 @@ impl<'a, T: Real> PositionReader<'a, T> {
         shape: &Shape<AXES>,
         labels: Option<&'a GridLabels<T>>,
     ) -> Result<Self, EstimatorError> {
-        let labels = labels.map(GridLabels::labels).transpose()?;
-        let torus = *shape.windows().torus();
-        Ok(Self { layout, torus, labels, directions: Directions::new(&torus) })
+        let (torus, axes) = (*shape.windows().torus(), layout.extents().len());
+        let (cells, names) = (shape.cells(), labels.map_or(0, |labels| labels.names().len()));
+        let mut shares = zeros(names.saturating_mul(cells))?;
+        for (label, of) in labels.iter().flat_map(|labels| labels.table().chunks_exact(cells)).enumerate() {
+            shares.iter_mut().skip(label).step_by(names).zip(of).for_each(|(share, &of)| *share = of);
+        }
+        let mut directions = zeros(cells.saturating_mul(2 * axes))?;
+        let by_axis =
+            torus.extents().map(|extent| (0..extent).map(|x| direction(x, extent)).collect::<Vec<_>>());
+        for (cell, directions) in directions.chunks_exact_mut(2 * axes.max(1)).enumerate() {
+            let of_axes = torus.coords_of(cell).into_iter().zip(&by_axis).skip(AXES - axes);
+            let (directions, _) = directions.as_chunks_mut();
+            directions.iter_mut().zip(of_axes).for_each(|(direction, (x, of))| *direction = of[x]);
+        }
+        Ok(Self { layout, torus, labels: names, shares, directions })
     }
 
     pub(crate) fn read(
@@ -82,36 +95,26 @@ impl<'a, T: Real> PositionReader<'a, T> {
         log_evidence: f64,
     ) -> GridPosition {
         let (torus, extents) = (&self.torus, self.layout.extents());
-        let (mut best, mut mean) = ((0, 0.0), CircularMean::default());
-        posterior.for_each(|cell, q| {
-            let q = q.to_f64();
-            mean.add_towards(torus.coords_of(cell).into_iter().zip(&self.directions.0), q);
+        let (mut best, mut mean, mut read) =
+            ((0, 0.0), CircularMean::default(), vec![T::zero(); self.labels]);
+        posterior.for_each(|cell, share| {
+            let q = share.to_f64();
+            let directions = self.directions.get(2 * cell * extents.len()..).unwrap_or_default();
+            mean.add_towards(directions.as_chunks().0, extents.len(), q);
+            let labels = self.shares.get(cell * self.labels..).unwrap_or_default();
+            read.iter_mut().zip(labels).for_each(|(read, &of)| *read += share * of);
             if q > best.1 {
                 best = (cell, q);
             }
         });
         let axes = (AXES - extents.len()..).zip(extents);
-        let label = self.labels.as_ref().and_then(|labels| {
-            let mut shares = vec![T::zero(); labels.targets()];
-            labels.read(posterior, &mut shares).ok().and_then(|()| largest(&shares))
-        });
         GridPosition {
             window: self.layout.coordinates(torus, best.0),
             probability: best.1,
             mean: axes.map(|(axis, &extent)| mean.coordinate(axis, extent)).collect(),
             log_evidence,
-            label,
+            label: largest(&read),
         }
-    }
-}
-
-/// Cosine and sine of the angle `2π x / E` of every coordinate `x`, by axis: a posterior has many cells, and there are few
-/// coordinates.
-struct Directions([Vec<[f64; 2]>; AXES]);
-
-impl Directions {
-    fn new(torus: &Torus<AXES>) -> Self {
-        Self(torus.extents().map(|extent| (0..extent).map(|x| direction(x, extent)).collect()))
     }
 }
 
@@ -156,9 +159,13 @@ impl CircularMean {
         self.add_directions(coordinates.map(|(x, extent)| direction(x, extent)), q);
     }
 
-    /// The same of coordinates whose directions are known.
-    fn add_towards<'a>(&mut self, coordinates: impl Iterator<Item = (usize, &'a Vec<[f64; 2]>)>, q: f64) {
-        self.add_directions(coordinates.map(|(x, of)| of.get(x).copied().unwrap_or_default()), q);
+    /// The same of a window whose directions are known, along the last so many axes: along the others there is one cell.
+    fn add_towards(&mut self, directions: &[[f64; 2]], axes: usize, q: f64) {
+        let sums = self.sums.iter_mut().skip(AXES - axes.min(AXES));
+        for (sum, [cos, sin]) in sums.zip(directions) {
+            sum[0] += q * cos;
+            sum[1] += q * sin;
+        }
     }
 
     fn add_directions(&mut self, directions: impl Iterator<Item = [f64; 2]>, q: f64) {

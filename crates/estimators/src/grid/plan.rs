@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::{
     AXES, BagTotals, BlockLearner, BlockPass, DataDigest, Estimator, EstimatorError, FitSummary, FittedGrid,
-    GridLayout, GridOptions, GridSchedule, GridStart, InitialPhase, ModelInfo, Schedule, Stage, Step, Stored,
+    GridLayout, GridOptions, GridSchedule, GridStart, ModelInfo, Schedule, Stage, Step, Stored,
     blocks::digest, grid::memory::plan,
 };
 
@@ -64,12 +64,16 @@ impl GridOptions {
         let mut stages = Vec::with_capacity(shapes.len());
         for (stage, shape) in shapes.iter().enumerate() {
             let last = stage + 1 == shapes.len();
-            let iterations = if last { after } else { COARSE_ITERATIONS };
-            let em = EmOptions { iterations, tolerance: self.tolerance }.check()?;
-            let initial_phase = match last {
-                true => start.check(self.tolerance, totals.bags)?,
-                false => InitialPhase::Plain,
+            let (initial, iterations) = match (last, start) {
+                (true, _) => (start, after),
+                // One pass brings a small grid as far as iterations do, ten of which take longer.
+                (false, GridStart::MiniBatches { size, .. }) => {
+                    (GridStart::MiniBatches { size, passes: 1 }, 0)
+                }
+                (false, _) => (GridStart::Plain, COARSE_ITERATIONS),
             };
+            let em = EmOptions { iterations, tolerance: self.tolerance }.check()?;
+            let initial_phase = initial.check(self.tolerance, totals.bags)?;
             let extents = shape.windows().torus().extents().into_iter().skip(AXES - axes).collect();
             stages.push(Stage { extents, initial_phase, em, work: shape.cells() as f64 });
         }

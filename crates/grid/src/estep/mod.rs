@@ -24,7 +24,9 @@ use countgrid_math::{Real, dispatch, ln};
 
 use self::{
     accumulate::Found,
-    blocks::{Blocks, Lists, PADDING, QUAD, UniformBlocks, align, take, whole},
+    blocks::{
+        Blocks, Lists, PADDING, QUAD, UniformBlocks, align, from_index, starts_from_counts, take, whole,
+    },
     candidates::Candidates,
     exponential::Sums,
     running::{Groups, Workspace},
@@ -72,7 +74,7 @@ pub(crate) struct BagPosterior<T> {
     pub(crate) bound: f64,
     /// Entropy of the posterior.
     pub(crate) entropy: T,
-    mass: T,
+    pub(crate) mass: T,
 }
 
 /// What a chunk reads: a packed table, of `rows` rows a tile, with its references, and the bags from `first` on. It does
@@ -163,6 +165,54 @@ pub(crate) const fn scratch_len<T: Real>(tiles: usize, bags: usize) -> usize {
     padding + tiles + (bag_size::<T>(tiles) + Blocks::<T>::SIZE * tiles).saturating_mul(bags)
 }
 
+/// The blocks of lists in the order of bags, in a bag in that of tiles.
+#[derive(Debug)]
+struct ByBag<'a, T> {
+    ends: &'a [T],   // [1 + bag], behind the last block of each; the first is zero
+    tiles: &'a [T],  // [place]
+    places: &'a [T], // [place], the block
+}
+
+impl<'a, T: Real> ByBag<'a, T> {
+    /// Tiles and blocks of one bag.
+    fn of(&self, bag: usize) -> Option<(&'a [T], &'a [T])> {
+        let (first, end) = (whole(*self.ends.get(bag)?), whole(*self.ends.get(bag + 1)?));
+        Some((self.tiles.get(first..end)?, self.places.get(first..end)?))
+    }
+}
+
+/// The blocks of one bag, for tiles that are asked for nearly in order.
+pub(crate) struct BagBlocks<'a, T> {
+    chunk: &'a Chunk<'a, T>,
+    bag: usize,
+    index: Option<(&'a [T], &'a [T])>, // tiles, ascending, and the blocks in them
+    next: usize,                       // of the index, the first tile not before the one last asked for
+}
+
+impl<'a, T: Real> BagBlocks<'a, T> {
+    /// The bag's posterior in a tile, times the bag's mass, unless it is zero there altogether.
+    #[inline]
+    pub(crate) fn alive(&mut self, tile: usize) -> Option<&'a [T]> {
+        let block = match self.index {
+            Some((tiles, blocks)) => {
+                let sought = from_index::<T>(tile);
+                while self.next > 0 && tiles.get(self.next - 1).is_some_and(|&before| before >= sought) {
+                    self.next -= 1;
+                }
+                while tiles.get(self.next).is_some_and(|&before| before < sought) {
+                    self.next += 1;
+                }
+                tiles.get(self.next).filter(|&&found| found == sought)?;
+                whole(*blocks.get(self.next)?)
+            }
+            None => self.chunk.block(tile, self.bag)?,
+        };
+        let Blocks { peaks, scores, .. } = &self.chunk.blocks;
+        let alive = *peaks.get(block)? > T::zero();
+        alive.then(|| scores.get(block * T::LANES..(block + 1) * T::LANES))?
+    }
+}
+
 /// Blocks of a few bags: scores, then posteriors times the bag's mass.
 #[derive(Debug)]
 pub(crate) struct Chunk<'a, T> {
@@ -174,6 +224,8 @@ pub(crate) struct Chunk<'a, T> {
     mass: &'a mut [T],       // [bag]
     score_moment: &'a mut [T], // [bag]
     blocks: Blocks<'a, T>,
+    spare: &'a mut [T], // what lists were found with, and no longer need
+    by_bag: Option<ByBag<'a, T>>,
 }
 
 impl<'a, T: Real> Chunk<'a, T> {
@@ -257,7 +309,20 @@ impl<'a, T: Real> Chunk<'a, T> {
             dispatch(ScoreQuad { source, tile: quad * QUAD, bags, blocks: part.blocks });
         });
         let seen = blocks.len();
-        (Self { bags, tempering, starts: None, spans, best, mass, score_moment, blocks }, seen)
+        let spare = &mut [];
+        let chunk = Self {
+            bags,
+            tempering,
+            starts: None,
+            spans,
+            best,
+            mass,
+            score_moment,
+            blocks,
+            spare,
+            by_bag: None,
+        };
+        (chunk, seen)
     }
 
     /// Bags in tiles whose bounds let them pass.
@@ -277,20 +342,21 @@ impl<'a, T: Real> Chunk<'a, T> {
         let [tops, best, mass, score_moment] = [(); 4].map(|()| take(&mut scratch, stride));
         let marks = take(&mut scratch, stride * tiles);
         align(&mut scratch);
-        let mut candidates = Candidates { marks, stride, tops, best: &mut *best, top_scores };
+        let mut candidates = Candidates { marks, stride, tops, best, top_scores };
         let capacity = (scratch.len() / Blocks::<T>::SIZE).min(Self::exact());
         let (bags, blocks) = candidates.find(source, tempering, capacity, starts);
         let mut blocks = Blocks::take(&mut scratch, blocks, true);
         for_each(tiles, Lists::new(blocks.reborrow(), starts), |tile, part| {
             candidates.score(source, tile, part.blocks);
         });
+        let Candidates { marks: spare, best, .. } = candidates;
         let [best, mass, score_moment] =
             [best, mass, score_moment].map(|sums| sums.get_mut(..bags).unwrap_or_default());
         let seen = blocks.len();
-        (
-            Self { bags, tempering, starts: Some(starts), spans: &mut [], best, mass, score_moment, blocks },
-            seen,
-        )
+        let (starts, spans) = (Some(&*starts), &mut [][..]);
+        let chunk =
+            Self { bags, tempering, starts, spans, best, mass, score_moment, blocks, spare, by_bag: None };
+        (chunk, seen)
     }
 
     /// Bags in tiles that are within the threshold of the best score.
@@ -323,10 +389,10 @@ impl<'a, T: Real> Chunk<'a, T> {
         let (blocks, _) = blocks.split_at(kept);
         let [best, mass, score_moment] =
             [best, mass, score_moment].map(|sums| sums.get_mut(..bags).unwrap_or_default());
-        (
-            Self { bags, tempering, starts: Some(starts), spans: &mut [], best, mass, score_moment, blocks },
-            seen,
-        )
+        let (starts, spans, spare) = (Some(&*starts), &mut [][..], &mut [][..]);
+        let chunk =
+            Self { bags, tempering, starts, spans, best, mass, score_moment, blocks, spare, by_bag: None };
+        (chunk, seen)
     }
 
     /// From scores to posteriors. Returns how many blocks have one.
@@ -387,30 +453,61 @@ impl<'a, T: Real> Chunk<'a, T> {
         })
     }
 
-    /// A bag's posterior in a tile, times the mass by which to divide it, unless it is zero there altogether.
-    pub(crate) fn alive(
-        &self,
-        tile: usize,
-        bag: usize,
-        bag_posterior: &BagPosterior<T>,
-    ) -> Option<(&[T], T)> {
-        let block = match self.starts {
+    /// Brings the blocks of lists into the order of bags too, if there is memory left, so that [`Chunk::bag_blocks`] need not search
+    /// for each: by counting, so that those of a bag stay in the order of tiles.
+    pub(crate) fn index_by_bag(&mut self) {
+        let Some(starts) = self.starts else { return };
+        let (bags, blocks) = (self.bags, self.blocks.len());
+        let mut spare = core::mem::take(&mut self.spare);
+        if spare.len() < bags + 1 + 2 * blocks {
+            return;
+        }
+        let ends = take(&mut spare, bags + 1);
+        let [tiles, places] = [(); 2].map(|()| take(&mut spare, blocks));
+        ends.fill(T::zero());
+        for &owner in &*self.blocks.owners {
+            if let Some(count) = ends.get_mut(whole(owner) + 1) {
+                *count += T::one();
+            }
+        }
+        // The first block of bag `b` is at `b + 1`, until each has been moved on to where the next one's begin.
+        starts_from_counts(ends);
+        let mut tile = 0;
+        for (block, &owner) in self.blocks.owners.iter().enumerate() {
+            while starts.get(tile + 1).is_some_and(|&next| whole(next) <= block) {
+                tile += 1;
+            }
+            if let Some(next) = ends.get_mut(whole(owner) + 1) {
+                if let (Some(to), Some(of)) = (places.get_mut(whole(*next)), tiles.get_mut(whole(*next))) {
+                    (*to, *of) = (from_index(block), from_index(tile));
+                }
+                *next += T::one();
+            }
+        }
+        self.by_bag = Some(ByBag { ends, tiles, places });
+    }
+
+    /// The blocks of a bag.
+    pub(crate) fn bag_blocks(&self, bag: usize) -> BagBlocks<'_, T> {
+        let index = self.by_bag.as_ref().and_then(|by_bag| by_bag.of(bag));
+        BagBlocks { chunk: self, bag, index, next: 0 }
+    }
+
+    /// Where a bag's block in a tile is, if it has one; found by a search in lists.
+    fn block(&self, tile: usize, bag: usize) -> Option<usize> {
+        match self.starts {
             Some(starts) => {
                 let start = whole(*starts.get(tile)?);
                 let end = starts.get(tile + 1).map_or(self.blocks.len(), |&end| whole(end));
                 let owners = self.blocks.owners.get(start..end)?;
-                start + owners.binary_search_by(|&owner| whole(owner).cmp(&bag)).ok()?
+                Some(start + owners.binary_search_by(|&owner| whole(owner).cmp(&bag)).ok()?)
             }
             None => {
                 let first = tile / QUAD * QUAD;
                 let width = (self.blocks.len() / self.bags.max(1)).saturating_sub(first).min(QUAD);
-                first * self.bags + bag * width + tile - first
+                Some(first * self.bags + bag * width + tile - first)
             }
-        };
-        let alive = *self.blocks.peaks.get(block)? > T::zero();
-        alive
-            .then(|| self.blocks.scores.get(block * T::LANES..(block + 1) * T::LANES))?
-            .map(|q| (q, bag_posterior.mass))
+        }
     }
 
     /// `F_kz += q_tk c_tz` and `m_k += q_tk`.
@@ -459,9 +556,9 @@ mod tests {
             assert_eq!(chunk.blocks.len(), chunk.bags); // one tile each
             assert!(sparsity.is_sharp(tiles, 1) || !prune);
             for bag in 0..chunk.bags {
-                let bag_posterior = chunk.bag_posterior(bag).unwrap();
+                let mut blocks = chunk.bag_blocks(bag);
                 for tile in 0..tiles {
-                    assert_eq!(chunk.alive(tile, bag, &bag_posterior).is_some(), tile == bag / 16);
+                    assert_eq!(blocks.alive(tile).is_some(), tile == bag / 16);
                 }
             }
         }
@@ -472,11 +569,55 @@ mod tests {
         assert_eq!(chunk.blocks.len(), tiles * chunk.bags); // all of them
         assert!(sparsity.is_sharp(tiles, 1)); // and has learned better
         for bag in 0..chunk.bags {
-            let bag_posterior = chunk.bag_posterior(bag).unwrap();
+            let mut blocks = chunk.bag_blocks(bag);
             for tile in 0..tiles {
-                assert_eq!(chunk.alive(tile, bag, &bag_posterior).is_some(), tile == bag / 16);
+                assert_eq!(blocks.alive(tile).is_some(), tile == bag / 16);
             }
         }
+    }
+
+    /// Bags that are alive in several tiles of 16, asked for in any order of tiles.
+    #[test]
+    fn the_blocks_of_a_bag_are_the_same_with_an_index_and_by_search() {
+        let (cells, tiles, features) = (256, 16, 20);
+        let shape = Shape::new(Windows::new(Torus::new([cells]).unwrap(), [1]).unwrap(), features).unwrap();
+        let weight = |i: usize| (1 + (i % cells / 16 * 7 + i / cells * 11) % 13) as f32;
+        let mut tables: Vec<f32> = (0..cells * features).map(weight).collect();
+        for cell in 0..cells {
+            let sum: f32 = tables.iter().skip(cell).step_by(cells).sum();
+            tables.iter_mut().skip(cell).step_by(cells).for_each(|entry| *entry /= sum);
+        }
+        tables.extend(vec![1.0 / cells as f32; cells]);
+        let grid = Grid::new(shape, tables).unwrap();
+        let mut scratch = vec![0.0; shape.scratch_len::<f32>(64)];
+        let packed = vec![0.0; shape.histograms_len::<f32>()];
+        let histograms = LogHistograms::pack(&grid, packed, &mut scratch).unwrap();
+        let counts: Vec<u8> = (0..60 * features).map(|i| ((i * i + i / features) % 17) as u8).collect();
+        let bags = Dense::new(features, &counts).unwrap();
+
+        let tempering = Tempering::new(1.0, PosteriorThreshold::Rounding, cells);
+        let mut sparsity = SparsityEstimate::SHARP;
+        let source = histograms.source(&bags, 0);
+        let mut chunk = Chunk::new(source, 60, tempering, true, &mut sparsity, &mut scratch);
+        let found = |chunk: &Chunk<'_, f32>| -> Vec<Vec<f32>> {
+            let mut found = Vec::new();
+            for bag in 0..chunk.bags {
+                let mut blocks = chunk.bag_blocks(bag);
+                // Up, down, and by sevens around.
+                let order = (0..tiles).chain((0..tiles).rev()).chain((0..tiles).map(|tile| tile * 7 % tiles));
+                found.extend(order.map(|tile| blocks.alive(tile).unwrap_or_default().to_vec()));
+            }
+            found
+        };
+        let searched = found(&chunk);
+        let alive = searched.iter().filter(|block| !block.is_empty()).count();
+        assert!(
+            3 * 2 * chunk.bags < alive && alive < 3 * tiles / 2 * chunk.bags,
+            "several each, not most: {alive}"
+        );
+        chunk.index_by_bag();
+        assert!(chunk.by_bag.is_some());
+        assert!(found(&chunk) == searched);
     }
 
     /// Scratch for one bag, an sparsity estimate on sharp posteriors, and a bag that is alive everywhere.
