@@ -152,7 +152,11 @@ fn reference<T: Stored>(options: &GridOptions, bags: &Blocks<T>) -> (Vec<T>, usi
                 }
                 GridStart::MiniBatches { size, passes } => {
                     let stepwise = StepwiseOptions {
-                        passes: if last { passes } else { 1 },
+                        passes: if last {
+                            passes
+                        } else {
+                            COARSE_ITERATIONS.div_ceil(bags.len().div_ceil(size))
+                        },
                         tolerance: options.tolerance,
                         ..StepwiseOptions::default()
                     };
@@ -236,10 +240,10 @@ fn an_observer_is_told_stage_by_stage() {
         seen.iter().filter(move |progress| (progress.restart, progress.stage) == (restart, stage))
     };
     for restart in [0, 1] {
-        // One pass of four mini-batches, and a look at the whole.
+        // Three passes of four mini-batches, which are ten updates at least, and a look at the whole.
         let coarse: Vec<_> = of(restart, 0).map(|progress| (progress.phase, progress.iteration)).collect();
-        let stepwise = (1..=4).map(|iteration| (Phase::Stepwise, iteration));
-        assert_eq!(coarse, stepwise.chain([(Phase::Plain, 4)]).collect::<Vec<_>>());
+        let stepwise = (1..=12).map(|iteration| (Phase::Stepwise, iteration));
+        assert_eq!(coarse, stepwise.chain([(Phase::Plain, 12)]).collect::<Vec<_>>());
         assert!(of(restart, 0).all(|progress| progress.extents == [8, 6]));
         // Two passes of four mini-batches, then a look at the whole and three iterations.
         let fine: Vec<_> = of(restart, 1).map(|progress| (progress.phase, progress.iteration)).collect();

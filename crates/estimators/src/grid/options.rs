@@ -26,7 +26,7 @@ impl GridSchedule {
     }
 }
 
-/// How the fit of the full grid begins.
+/// How the fit of the full grid begins, and with mini-batches that of the coarser ones.
 ///
 /// By default ([`GridStart::for_bags`]) with annealing, after the coarser grids: on six collections (posts, abstracts, titles,
 /// sequences, visual words) it keeps neighbours together on the map that a plain fit puts far apart, and fits better to bags that
@@ -45,7 +45,8 @@ pub enum GridStart {
         /// Iterations until the inverse temperature is 1.
         iterations: usize,
     },
-    /// In mini-batches, in a random order.
+    /// In mini-batches, in a random order. The coarser grids too are then fitted in mini-batches of this size, in as many passes as
+    /// make as many updates as they otherwise have iterations, [`countgrid_grid::COARSE_ITERATIONS`].
     MiniBatches {
         /// Bags of a mini-batch, about; at least 1.
         size: usize,

@@ -1,6 +1,6 @@
 use std::marker::PhantomData;
 
-use countgrid_corpus::{Blocks, Corpus, memory};
+use countgrid_corpus::{Blocks, Corpus, memory, mini_batch_count};
 use countgrid_em::{Annealing, BlockStatistics, EmOptions, FitError, Iterations, Stop};
 use countgrid_grid::{
     COARSE_ITERATIONS, Grid, GridError, Learner, LogHistograms, Options, Shape, Statistics,
@@ -66,9 +66,10 @@ impl GridOptions {
             let last = stage + 1 == shapes.len();
             let (initial, iterations) = match (last, start) {
                 (true, _) => (start, after),
-                // One pass brings a small grid as far as iterations do, ten of which take longer.
+                // As many updates as there would be iterations, or a few more, take a fraction of their time.
                 (false, GridStart::MiniBatches { size, .. }) => {
-                    (GridStart::MiniBatches { size, passes: 1 }, 0)
+                    let passes = COARSE_ITERATIONS.div_ceil(mini_batch_count(totals.bags, size).max(1));
+                    (GridStart::MiniBatches { size, passes }, 0)
                 }
                 (false, _) => (GridStart::Plain, COARSE_ITERATIONS),
             };
