@@ -80,11 +80,11 @@ def processor_seconds():
 
 
 class Grid:
-    """A grid of the program, with its defaults but for these options, fitted to rows of counts."""
+    """A grid of the program, with its defaults but for these options, fitted to rows of counts in so many seconds of the processor."""
 
-    def __init__(self, program, matrix, seed, options=()):
+    def __init__(self, program, matrix, seed, options=(), places=True):
         with tempfile.TemporaryDirectory() as folder:
-            table, path, places = (os.path.join(folder, name) for name in ("docword.made.txt", "model", "places.csv"))
+            table, path, rows = (os.path.join(folder, name) for name in ("docword.made.txt", "model", "places.csv"))
             entries = matrix.tocoo()
             with open(table, "w", encoding="utf-8") as file:
                 file.write(f"{matrix.shape[0]}\n{matrix.shape[1]}\n{entries.nnz}\n")
@@ -94,15 +94,19 @@ class Grid:
                 file.writelines(f"w{column}\n" for column in range(matrix.shape[1]))
             limits = ["--min-count", "1", "--max-share", "1", "--max-words", "1000000", "--stop-words", "none"]
             command = [program, "fit", table, "--seed", str(seed), "-o", path, "--threads", "1", "--quiet"]
+            began = processor_seconds()
             subprocess.run([*command, *limits, *options], check=True)
-            subprocess.run([program, "embed", path, table, "-o", places, "--quiet"], check=True)
+            self.seconds = processor_seconds() - began
+            if places:
+                subprocess.run([program, "embed", path, table, "-o", rows, "--quiet"], check=True)
             with safe_open(path, "numpy") as model:
                 kept = [int(word[1:]) for word in json.loads(model.metadata()["vocabulary"])]
                 pi, self.window = model.get_tensor("pi").astype(float), model.get_tensor("window")
                 of_windows = "alpha" if "alpha" in model.keys() else "prior"
                 self.of_windows = model.get_tensor(of_windows).astype(float).ravel()
-            with open(places, encoding="utf-8", newline="") as file:
-                self.rows = list(csv.DictReader(file))
+            if places:
+                with open(rows, encoding="utf-8", newline="") as file:
+                    self.rows = list(csv.DictReader(file))
         self.extents = pi.shape[1:]
         self.pi = np.zeros((matrix.shape[1], *self.extents))
         self.pi[kept] = pi

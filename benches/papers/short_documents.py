@@ -3,7 +3,7 @@
 
     python3 benches/papers/short_documents.py draw titles.csv --documents 100000 --words 17 --seed 1
     python3 benches/papers/short_documents.py measure target/release/countgrid titles.csv [SEEDS] [--threads 2]
-    python3 benches/papers/short_documents.py reach target/release/countgrid titles.csv [SEEDS] [--batch 4000]
+    python3 benches/papers/short_documents.py reach target/release/countgrid titles.csv [SEEDS] [--batch 4000] [--passes 8]
 
 `draw` writes a CSV file with the columns `id`, `label` and `text`. Words have Zipf frequencies; a document has one or two of
 the topics, and half of its words are of them, the others of all. The length of a document is drawn, with the mean that is
@@ -138,14 +138,14 @@ def bounds_in_time(program: str, path: str, options: list[str]) -> list[tuple[fl
     return found
 
 
-def reach(program: str, path: str, seeds: int, batch: int) -> None:
+def reach(program: str, path: str, seeds: int, batch: int, passes: int) -> None:
     iterations = 5
     print("| seed | bound of plain EM | seconds | with mini-batches | ratio |\n|---|---|---|---|---|")
     for seed in range(1, seeds + 1):
         plain = bounds_in_time(program, path, ["--schedule", "single", "--anneal", "1", "--seed", str(seed)])
         bound = plain[-1][1]
         needed = next(seconds for seconds, reached in plain if reached >= bound)
-        many = ["--batch", str(batch), "--passes", "8", "--iterations", str(iterations), "--seed", str(seed)]
+        many = ["--batch", str(batch), "--passes", str(passes), "--iterations", str(iterations), "--seed", str(seed)]
         # Before the last iterations bounds are those of mini-batches; the summary comes after them.
         over_all = bounds_in_time(program, path, many)[-iterations - 3 :]
         own = next((seconds for seconds, reached in over_all if reached >= bound), None)
@@ -171,6 +171,7 @@ def main() -> None:
     reaching.add_argument("path")
     reaching.add_argument("seeds", type=int, nargs="?", default=3)
     reaching.add_argument("--batch", type=int, default=4000, help="documents of a mini-batch: one in 25 of 100,000")
+    reaching.add_argument("--passes", type=int, default=8, help="of mini-batches; fewer are the same fit, cut short")
     given = vars(parser.parse_args())
     {"draw": draw, "measure": measure, "reach": reach}[given.pop("command")](**given)
 
