@@ -7,9 +7,9 @@
 `TABLE` is as for peers.py, from which words, halves and evaluators are: one document in 50, at most 2,000, is held out, and the log-likelihood of
 half of its tokens given the other half is in nats per token, with the standard error of its mean over documents.
 
-So many topics of a library have as many parameters as a grid of so many cells, a square if its side is whole; a grid of the size that it has by itself is beside
-them. Each row is a fit: a grid's after so many passes in mini-batches or by its defaults, of the others after so many passes or sweeps,
-which `--effort` multiplies. Seconds are of the processor, on one thread, of the fit alone; a grid's have the reading of counts, too.
+So many topics of a library have as many parameters as a grid of so many cells, a square if its side is whole; a grid of the size that it
+has by itself is beside them. Each row is a fit: a grid's after so many passes in mini-batches or by its defaults, of the others after so
+many passes or sweeps, which `--effort` multiplies. Seconds are of the processor, on one thread, of the fit alone; a grid's have the reading of counts, too.
 """
 
 import argparse
