@@ -17,7 +17,17 @@ import math
 import warnings
 
 import numpy as np
-from peers import Grid, completed_by_grid, completed_by_topics, counts, halves, processor_seconds, read
+from peers import (
+    Grid,
+    add_documents,
+    completed_by_grid,
+    completed_by_topics,
+    counts,
+    halves,
+    processor_seconds,
+    read,
+    topics_of,
+)
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.preprocessing import normalize
 
@@ -52,18 +62,12 @@ def of_tomotopy(fit, words, topics, effort):
     import tomotopy
 
     model, done, spent = tomotopy.LDAModel(k=topics, seed=SEED), 0, 0.0
-    for row in range(fit.shape[0]):
-        own = fit[row]
-        if own.nnz:
-            model.add_doc([words[word] for word in np.repeat(own.indices, own.data.astype(int))])
-    place = {word: n for n, word in enumerate(words)}
+    add_documents(model, fit, words)
     for until in passes(effort, 25, 50, 100, 200):
         began = processor_seconds()
         model.train(until - done, workers=1)
         spent, done = spent + processor_seconds() - began, until
-        beta = np.full((topics, len(words)), 1e-9)
-        beta[:, [place[word] for word in model.used_vocabs]] = [model.get_topic_word_dist(k) for k in range(topics)]
-        yield f"{until} sweeps", spent, normalize(beta, norm="l1"), np.array(model.alpha)
+        yield f"{until} sweeps", spent, topics_of(model, range(topics), words), np.array(model.alpha)
 
 
 def of_gensim(fit, words, topics, effort):

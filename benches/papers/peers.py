@@ -67,9 +67,7 @@ def counts(documents, min_documents, most=None):
     """A matrix of counts of texts, and the words: runs of letters that are no stop words, the most frequent of them."""
     if sp.issparse(documents):
         return documents, None
-    vectorizer = CountVectorizer(
-        stop_words="english", token_pattern=r"[^\W\d_]{2,}", min_df=min_documents, max_df=0.5, max_features=most
-    )
+    vectorizer = CountVectorizer(stop_words="english", token_pattern=r"[^\W\d_]{2,}", min_df=min_documents, max_df=0.5, max_features=most)
     return vectorizer.fit_transform(documents).astype(float), vectorizer.get_feature_names_out()
 
 
@@ -227,15 +225,11 @@ def maps_of(documents, everything, program):
     for name, space in spaces.items():
         if name and sp.issparse(documents):
             continue
-        ways["UMAP" + name] = lambda seed, x=space: Plane(
-            umap.UMAP(metric="cosine", random_state=seed, n_jobs=1).fit_transform(x)
-        )
+        ways["UMAP" + name] = lambda seed, x=space: Plane(umap.UMAP(metric="cosine", random_state=seed, n_jobs=1).fit_transform(x))
         ways["t-SNE" + name] = lambda seed, x=space: Plane(
             TSNE(metric="cosine", init="random", random_state=seed, n_jobs=1).fit_transform(x)
         )
-    ways["principal components"] = lambda seed: Plane(
-        TruncatedSVD(2, random_state=seed).fit_transform(normalize(spaces[""]))
-    )
+    ways["principal components"] = lambda seed: Plane(TruncatedSVD(2, random_state=seed).fit_transform(normalize(spaces[""])))
     ways["counting grid"] = lambda seed: Torus(*Grid(program, few, seed).places())
     if not sp.issparse(documents):
         ways["counting grid, all words"] = lambda seed: Torus(*Grid(program, everything, seed).places())
@@ -312,6 +306,22 @@ def completed_by_grid(h, prior, given, scored):
     return found / scored.sum()
 
 
+def add_documents(model, matrix, words):
+    """To a model of tomotopy."""
+    for row in range(matrix.shape[0]):
+        own = matrix[row]
+        if own.nnz:
+            model.add_doc([words[word] for word in np.repeat(own.indices, own.data.astype(int))])
+
+
+def topics_of(model, found, words):
+    """Distributions of these topics of a model of tomotopy; words that no document has are as rare as can be."""
+    place = {word: n for n, word in enumerate(words)}
+    beta = np.full((len(found), len(words)), 1e-9)
+    beta[:, [place[word] for word in model.used_vocabs]] = [model.get_topic_word_dist(k) for k in found]
+    return normalize(beta, norm="l1")
+
+
 def fitted_topics(matrix, topics, seed, words, first):
     """Ways to find so many topics: name, and a function that gives distributions (topics, words) and a prior."""
     import tomotopy
@@ -321,15 +331,9 @@ def fitted_topics(matrix, topics, seed, words, first):
         return normalize(model.components_, norm="l1"), np.full(topics, model.doc_topic_prior_)
 
     def trained(model, found):
-        for row in range(matrix.shape[0]):
-            own = matrix[row]
-            if own.nnz:
-                model.add_doc([words[word] for word in np.repeat(own.indices, own.data.astype(int))])
+        add_documents(model, matrix, words)
         model.train(1000, workers=1)
-        place = {word: n for n, word in enumerate(words)}
-        beta = np.full((len(found()), len(words)), 1e-9)
-        beta[:, [place[word] for word in model.used_vocabs]] = [model.get_topic_word_dist(k) for k in found()]
-        return normalize(beta, norm="l1"), model
+        return topics_of(model, found(), words), model
 
     def of_tomotopy():
         beta, model = trained(tomotopy.LDAModel(k=topics, seed=seed), lambda: range(topics))

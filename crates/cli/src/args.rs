@@ -579,8 +579,8 @@ pub(crate) struct GridArgs {
     #[arg(long, value_name = "N", value_parser = at_most(SIZE))]
     pub(crate) anneal_iterations: Option<usize>,
     /// Begin on the full grid with updates from mini-batches of this many documents, in a random order, before
-    /// its iterations over all of them; coarser grids have updates alone, ten or more [default of a map of more than 32,768 documents, without --anneal: one in 25 of them, 1,000 to
-    /// 16,384]
+    /// its iterations over all of them; coarser grids have updates alone, ten or more [default of a map of more than 32,768 documents,
+    /// without --anneal: one in 25 of them, 1,000 to 16,384]
     #[arg(long, value_name = "DOCUMENTS")]
     pub(crate) batch: Option<usize>,
     /// Passes of mini-batches over all documents [default with --batch: 3; where --batch is the default: 8]

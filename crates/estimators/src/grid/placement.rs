@@ -155,21 +155,15 @@ pub struct CircularMean {
 impl CircularMean {
     /// Adds a window with its probability.
     pub fn add(&mut self, torus: &Torus<AXES>, cell: usize, q: f64) {
-        let coordinates = torus.coords_of(cell).into_iter().zip(torus.extents());
-        self.add_directions(coordinates.map(|(x, extent)| direction(x, extent)), q);
+        let (coordinates, extents) = (torus.coords_of(cell), torus.extents());
+        let directions: [_; AXES] = core::array::from_fn(|axis| direction(coordinates[axis], extents[axis]));
+        self.add_towards(&directions, AXES, q);
     }
 
     /// The same of a window whose directions are known, along the last so many axes: along the others there is one cell.
     fn add_towards(&mut self, directions: &[[f64; 2]], axes: usize, q: f64) {
         let sums = self.sums.iter_mut().skip(AXES - axes.min(AXES));
         for (sum, [cos, sin]) in sums.zip(directions) {
-            sum[0] += q * cos;
-            sum[1] += q * sin;
-        }
-    }
-
-    fn add_directions(&mut self, directions: impl Iterator<Item = [f64; 2]>, q: f64) {
-        for (sum, [cos, sin]) in self.sums.iter_mut().zip(directions) {
             sum[0] += q * cos;
             sum[1] += q * sin;
         }
