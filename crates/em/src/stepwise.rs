@@ -391,7 +391,9 @@ impl Stepwise {
             statistics.clear();
         }
         let free_energy = model.expectation(batch, statistics).map_err(FitError::Model)?;
-        objective(self.steps, free_energy, model.penalty())?;
+        if !free_energy.is_finite() {
+            objective(self.steps, free_energy, model.penalty())?; // which may take as long as a small batch: only for the error
+        }
         statistics.scale(grow);
         model.maximization(statistics).map_err(FitError::Model)?;
         self.steps = self.steps.saturating_add(1);

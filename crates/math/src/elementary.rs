@@ -7,6 +7,8 @@ pub trait Elementary: Copy {
     fn exp(self) -> Self;
     fn exp_m1(self) -> Self;
     fn ln(self) -> Self;
+    /// `k` and `m` in [2/3, 4/3) with `2ᵏ m` a positive number, neither subnormal nor infinite.
+    fn split_normal(self) -> (Self, Self);
     fn ln_1p(self) -> Self;
     fn sigmoid(self) -> Self;
     fn softplus(self) -> Self;
@@ -25,6 +27,10 @@ macro_rules! elementary {
             fn $name(self) -> Self {
                 $body(self)
             })*
+            #[inline(always)]
+            fn split_normal(self) -> (Self, Self) {
+                logarithm::$t::split_normal(self)
+            }
         }
     };
 }

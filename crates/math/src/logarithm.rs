@@ -30,10 +30,24 @@ macro_rules! logarithms {
                 let is_subnormal = x < $float::MIN_POSITIVE;
                 let lifted = if is_subnormal { x * LIFT } else { x };
                 let bias = if is_subnormal { BIASED_AND_LIFTED } else { BIASED };
-                let shifted = lifted.to_bits().wrapping_sub(TWO_THIRDS).wrapping_add(BIAS << MANTISSA);
+                let (k, m) = biased_parts(lifted);
+                (k - bias, m - 1.0)
+            }
+
+            /// The parts of a positive number that is neither subnormal nor infinite: `2ᵏ m` with `m` in [2/3, 4/3).
+            #[inline(always)]
+            pub(crate) fn split_normal(x: $float) -> ($float, $float) {
+                let (k, m) = biased_parts(x);
+                (k - BIASED, m)
+            }
+
+            /// `k` with [`BIASED`] added to it, and `m`.
+            #[inline(always)]
+            fn biased_parts(x: $float) -> ($float, $float) {
+                let shifted = x.to_bits().wrapping_sub(TWO_THIRDS).wrapping_add(BIAS << MANTISSA);
                 let k = $float::from_bits((shifted >> MANTISSA) | INTEGERS.to_bits());
                 let m = $float::from_bits((shifted & MANTISSA_MASK).wrapping_add(TWO_THIRDS));
-                (k - bias, m - 1.0)
+                (k, m)
             }
 
             /// `k LN_2_HIGH + ln(1 + f) + low` as a sum: `low` and the result's second part are small.

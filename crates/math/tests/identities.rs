@@ -39,6 +39,22 @@ macro_rules! identities {
                     prop_assert!((ln_1p(exp_m1(x)) - x).abs() <= 2.1 * U * (1.72 * x.abs() + x.abs()));
                 }
 
+                #[test] // the documented bound, and of the reference a rounding of each logarithm and two of their sum
+                fn logarithms_are_summed(x in prop::collection::vec(prop::num::$float::POSITIVE, 0..1500)) {
+                    let logs = x.iter().map(|&x| f64::from(x.max($float::FLOOR)).ln());
+                    let (mut sum, mut lost, mut sizes) = (0.0f64, 0.0, 0.0);
+                    for log in logs.filter(|log| log.is_finite()) {
+                        let next = sum + log; // Neumaier's sum
+                        lost += if sum.abs() >= log.abs() { (sum - next) + log } else { (log - next) + sum };
+                        (sum, sizes) = (next, sizes + log.abs());
+                    }
+                    let x: Vec<$float> = x.into_iter().filter(|x| x.is_finite()).collect();
+                    let sums = x.len().div_ceil(32 * <$float as Real>::LANES) + 5;
+                    let allowed = 4.0 * x.len() as f64 * f64::from(U) + sums as f64 * f64::EPSILON / 2.0 * sizes;
+                    let found = sum_ln_floored(&x);
+                    prop_assert!((found - (sum + lost)).abs() <= allowed, "{found} for {sum}");
+                }
+
                 #[test] // each within 3 ulp
                 fn sigmoids_of_x_and_minus_x_sum_to_1(x in prop::num::$float::NORMAL) {
                     prop_assert!((sigmoid(x) + sigmoid(-x) - 1.0).abs() <= 6.0 * U);
