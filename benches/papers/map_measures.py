@@ -32,7 +32,7 @@ WAYS = {
     "10 iterations": ("--anneal-iterations 10", None),
     "40 iterations": ("--anneal-iterations 40", None),
     "10,000 words": ("--max-words 10000 --min-count 3", None),
-    "mini-batches": ("--batch 1200 --passes 8 --iterations 5", None),  # of a map of 30,000 documents
+    "mini-batches": ("--batch 1200 --passes 6 --iterations 5", None),  # of a map of 30,000 documents
 }
 OF_FIT = ["neighbour_labels", "neighbour_vote", "trustworthiness", "continuity", "c_npmi", "c_v", "diversity"]
 HELD_OUT = ["neighbour_vote", "completion_log_likelihood", "bound_per_token"]

@@ -3,7 +3,7 @@
 
     python3 benches/papers/short_documents.py draw titles.csv --documents 100000 --words 17 --seed 1
     python3 benches/papers/short_documents.py measure target/release/countgrid titles.csv [SEEDS] [--threads 2]
-    python3 benches/papers/short_documents.py reach target/release/countgrid titles.csv [SEEDS] [--batch 4000] [--passes 8]
+    python3 benches/papers/short_documents.py reach target/release/countgrid titles.csv [SEEDS] [--batch 4000] [--passes 6]
 
 `draw` writes a CSV file with the columns `id`, `label` and `text`. Words have Zipf frequencies; a document has one or two of
 the topics, and half of its words are of them, the others of all. The length of a document is drawn, with the mean that is
@@ -171,7 +171,7 @@ def main() -> None:
     reaching.add_argument("path")
     reaching.add_argument("seeds", type=int, nargs="?", default=3)
     reaching.add_argument("--batch", type=int, default=4000, help="documents of a mini-batch: one in 25 of 100,000")
-    reaching.add_argument("--passes", type=int, default=8, help="of mini-batches; fewer are the same fit, cut short")
+    reaching.add_argument("--passes", type=int, default=6, help="of mini-batches; fewer are the same fit, cut short")
     given = vars(parser.parse_args())
     {"draw": draw, "measure": measure, "reach": reach}[given.pop("command")](**given)
 

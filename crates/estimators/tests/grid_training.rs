@@ -158,7 +158,7 @@ fn reference<T: Stored>(options: &GridOptions, bags: &Blocks<T>) -> (Vec<T>, usi
                             COARSE_ITERATIONS.div_ceil(bags.len().div_ceil(size))
                         },
                         tolerance: options.tolerance,
-                        ..StepwiseOptions::default()
+                        step_size: GridStart::STEP_SIZE,
                     };
                     let pass = |_| {
                         MiniBatches::new(bags, size, rng.next_u64())

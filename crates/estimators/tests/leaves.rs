@@ -197,7 +197,7 @@ fn grids_are_fitted_to_the_sum_in_the_tree() {
             }
             _ => {
                 if let GridStart::MiniBatches { size, passes } = start {
-                    let plan = StepwiseOptions { passes, tolerance: 0.0, ..StepwiseOptions::default() };
+                    let plan = StepwiseOptions { step_size: GridStart::STEP_SIZE, passes, tolerance: 0.0 };
                     let batches = |_| {
                         let all = MiniBatches::new(&memory, size, rng.next_u64()).map(|batch| batch.unwrap());
                         all.map(|batch| (batch.bags, batch.share)).collect::<Vec<_>>()
