@@ -211,3 +211,60 @@ impl Default for CorpusOptions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_of_words_are_those_of_what_is_read() {
+        let default = WordOptions::default();
+        // Of texts, of runs of letters, and of counts.
+        let text = default.for_text();
+        assert_eq!((text.min_count, text.max_share, text.max_words), (None, 0.5, 3_000));
+        let runs = WordOptions { ngrams: Some(3), ..default.clone() }.for_text();
+        assert_eq!(
+            (runs.ngrams, runs.min_count, runs.max_share, runs.max_words),
+            (Some(3), Some(1), 1.0, 3_000)
+        );
+        let counts = default.for_counts();
+        assert_eq!((counts.min_count, counts.max_share, counts.max_words), (Some(1), 1.0, 3_000));
+        // What is given counts everywhere.
+        let given =
+            WordOptions { min_count: Some(4), max_share: Some(0.25), max_words: 7, ..default.clone() };
+        let runs = WordOptions { ngrams: Some(2), ..given.clone() };
+        for limits in [given.for_text(), runs.for_text(), given.for_counts()] {
+            assert_eq!((limits.min_count, limits.max_share, limits.max_words), (Some(4), 0.25, 7));
+        }
+        let none = WordOptions { min_count: Some(0), ..default.clone() };
+        assert_eq!(none.for_counts().min_count, Some(1));
+        let all = default.keep_all();
+        for limits in [all.for_text(), all.for_counts()] {
+            assert_eq!((limits.min_count, limits.max_share, limits.max_words), (Some(1), 1.0, usize::MAX));
+        }
+    }
+
+    #[test]
+    fn options_of_texts_are_handed_on() {
+        let own = WordOptions {
+            languages: Languages::Known(vec!["de".parse().unwrap()]),
+            stop_words: StopWords::None,
+            stem: true,
+            keep_noise: true,
+            phrases: true,
+            ..WordOptions::default()
+        };
+        let text = own.for_text();
+        assert_eq!((&text.languages, &text.stop_words), (&own.languages, &own.stop_words));
+        assert!(text.stem && text.keep_noise && text.phrases);
+        // Of counts nothing is detected: what is not said is English.
+        let text = WordOptions::default().without_text();
+        assert_eq!((&text.languages, &text.stop_words), (&Languages::english(), &StopWords::English));
+        assert!(!text.segment && text.keep_noise && !text.phrases);
+        let text = WordOptions { stop_words: StopWords::None, ..WordOptions::default() }.without_text();
+        assert_eq!((&text.languages, &text.stop_words), (&Languages::english(), &StopWords::None));
+        let text = own.without_text();
+        assert_eq!((&text.languages, &text.stop_words), (&own.languages, &own.stop_words));
+        assert!(text.stem && !text.phrases);
+    }
+}

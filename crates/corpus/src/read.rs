@@ -320,3 +320,50 @@ impl<T: Real + Storable> SequenceCorpus<T> {
         Ok(Self { corpus: Corpus { name: file_name(path), labels, ..corpus }, sequences, alphabet })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::WordOptions;
+
+    #[test]
+    fn a_corpus_has_the_name_of_its_file_or_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["posts.csv", "posts.csv.gz", "posts", "posts.of.2020.txt", ".posts", "v1.2"] {
+            std::fs::write(at(name), "").unwrap();
+        }
+        std::fs::create_dir(at("posts.old")).unwrap();
+        for (name, found) in [
+            ("posts.csv", "posts"),
+            ("posts.csv.gz", "posts"),
+            ("posts", "posts"),
+            ("posts.of.2020.txt", "posts.of.2020"),
+            (".posts", ".posts"),
+            ("posts.old", "posts.old"),
+            ("posts.old/../posts.csv", "posts"),
+            ("posts.old/..", &folder.path().file_name().unwrap().to_string_lossy()),
+            ("missing.csv", "missing"),
+        ] {
+            assert_eq!(file_name(&at(name)), found, "{name}");
+        }
+        assert_eq!(file_name(Path::new("/dev/stdin")), "standard input");
+    }
+
+    #[test]
+    fn a_corpus_of_several_paths_has_the_names_of_the_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut paths = Vec::new();
+        for name in ["a.jsonl", "b.jsonl", "c.jsonl", "d.jsonl", "e.jsonl"] {
+            paths.push(folder.path().join(name));
+            std::fs::write(folder.path().join(name), "{\"text\": \"ants follow trails\"}\n").unwrap();
+        }
+        let options = CorpusOptions { words: WordOptions::default().keep_all(), ..CorpusOptions::default() };
+        for (count, name) in
+            [(1, "a"), (2, "a, b"), (3, "a, b, c"), (4, "a, b, c and 1 more"), (5, "a, b, c and 2 more")]
+        {
+            let corpus = Corpus::<f32>::read_all(&paths[..count], &options).unwrap();
+            assert_eq!(corpus.name, name);
+        }
+    }
+}

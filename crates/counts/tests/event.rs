@@ -341,6 +341,12 @@ proptest! {
         let event = Bernoulli::from_logit(eta).unwrap();
         prop_assert!((event.line().at(3.0) - event.ln_kernel(3.0)).abs() <= 16.0 * f64::EPSILON * (1.0 + eta.abs()));
         prop_assert_eq!(event.line().at(0.0), event.ln_kernel(0.0));
+        let of_bernoulli: f64 = [0.0, 1.0].map(|t| {
+            let kernel = |logit: f64| Bernoulli::from_logit(logit).unwrap().ln_kernel(t);
+            let s = (kernel(eta + step) - kernel(eta - step)) / (2.0 * step);
+            event.ln_density(t).exp() * s * s
+        }).iter().sum();
+        prop_assert!((event.information() - of_bernoulli).abs() <= 1e-6 * of_bernoulli);
         let (event, x) = (Gaussian::new(eta, 2.0).unwrap(), ln_rate);
         let line = event.line().at(x) - 0.5 * 2.0 * x * x;
         prop_assert!((line - event.ln_kernel(x)).abs() <= 64.0 * f64::EPSILON * (1.0 + eta * eta + x * x));

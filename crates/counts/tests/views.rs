@@ -36,9 +36,12 @@ proptest! {
         let csr = Csr::new(FEATURES, buf.offsets(), buf.indices(), buf.counts()).unwrap();
         prop_assert_eq!(&read(&csr), &expected);
         prop_assert_eq!(&read(&buf.as_view()), &expected);
+        let features = [dense.features(), buf.features(), csr.features(), buf.as_view().features()];
+        prop_assert_eq!(features, [FEATURES; 4]);
         for (t, row) in rows.iter().enumerate() {
             let bag = csr.bag(t).unwrap();
             prop_assert_eq!(read(&bag), vec![nonzero(row)]);
+            prop_assert_eq!((bag.features(), bag.len()), (FEATURES, 1));
             prop_assert_eq!(bag.entries(0).len(), nonzero(row).len());
             prop_assert_eq!(dense.row(t).unwrap(), row.as_slice());
             // `fold` is written apart from `next`.

@@ -354,6 +354,54 @@ fn threads_begin_no_block_after_a_stop() {
     }
 }
 
+/// A mixture whose E-step waits for another one, for a while.
+#[cfg(feature = "rayon")]
+struct Meeting {
+    mixture: Mixture<f64, Vec<f64>>,
+    inside: std::sync::Mutex<(usize, usize)>, // now, and at most so far
+    came: std::sync::Condvar,
+}
+
+#[cfg(feature = "rayon")]
+impl Fit<Dense<'_, u8>> for Meeting {
+    fn expectation(
+        &self,
+        bags: &Dense<'_, u8>,
+        statistics: &mut MixtureStatistics,
+    ) -> Result<f64, Self::Error> {
+        let mut inside = self.inside.lock().unwrap();
+        inside.0 += 1;
+        inside.1 = inside.1.max(inside.0);
+        self.came.notify_all();
+        let wait = std::time::Duration::from_secs(5);
+        let (mut inside, _) = self.came.wait_timeout_while(inside, wait, |(_, most)| *most < 2).unwrap();
+        inside.0 -= 1;
+        drop(inside);
+        self.mixture.expectation(bags, statistics)
+    }
+}
+#[cfg(feature = "rayon")]
+impl Learn for Meeting {
+    type Statistics = MixtureStatistics;
+    type Error = <Mixture<f64, Vec<f64>> as Learn>::Error;
+    fn maximization(&mut self, statistics: &mut MixtureStatistics) -> Result<(), Self::Error> {
+        self.mixture.maximization(statistics)
+    }
+}
+
+#[cfg(feature = "rayon")]
+#[test]
+fn two_threads_have_a_block_each() {
+    let counts = counts(20);
+    let blocks = blocks(&counts, 10);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let (inside, came) = (std::sync::Mutex::new((0, 0)), std::sync::Condvar::new());
+    let wrapped = ParallelByBlocks::new(Meeting { mixture: mixture(), inside, came });
+    let mut statistics = ParallelStatistics::new(empty());
+    pool.install(|| wrapped.expectation(&blocks[..], &mut statistics)).unwrap();
+    assert_eq!(*wrapped.model().inside.lock().unwrap(), (0, 2));
+}
+
 #[test]
 fn a_step_that_was_stopped_is_repeated_to_the_same_bits() {
     let counts = counts(90);
@@ -364,9 +412,14 @@ fn a_step_that_was_stopped_is_repeated_to_the_same_bits() {
         let mut statistics = BlockStatistics::new(empty());
         statistics.set_stop(&model.model().stop);
         let (mut iterations, mut trace, mut stops) = (Iterations::new(plan), Vec::new(), 0);
+        assert!(!iterations.is_updated() && !Iterations::resume(plan, None).is_updated());
         while iterations.last().is_none_or(|last| last.iteration < 4) {
             match iterations.step(&mut model, &blocks[..], &mut statistics) {
-                Ok((progress, _)) => trace.push(progress.objective.to_bits()),
+                Ok((progress, _)) => {
+                    trace.push(progress.objective.to_bits());
+                    assert!(!iterations.is_updated());
+                    assert_eq!(iterations.updates(), progress.iteration);
+                }
                 Err(FitError::Model(BlockError::Stopped { .. })) => {
                     stops += 1;
                     assert!(iterations.is_updated());

@@ -133,18 +133,20 @@ fn terms_that_do_not_sum() {
     assert!(matches!(scratch, Broken::Contract(Contract::Scratch { term: 1, .. })), "{scratch}");
 }
 
-/// A die of three faces in a row or a column, with a rate beside it.
+/// Two dice of three faces, in a row or a column each, with a rate beside them.
 struct Die<const COLUMNS: bool> {
-    tables: TableBuffer<f64, [Table; 2], [f64; 4]>,
+    tables: TableBuffer<f64, [Table; 2], [f64; 7]>,
     factor: f64,
     off: f64,
 }
 
 impl<const COLUMNS: bool> Die<COLUMNS> {
-    fn new(faces: [f64; 3], factor: f64, off: f64) -> Self {
-        let table = if COLUMNS { Table::new("faces", 3, 1) } else { Table::new("faces", 1, 3) };
-        let [a, b, c] = faces;
-        let tables = TableBuffer::new([table, Table::new("rate", 1, 1)], [a, b, c, 2.0]).unwrap();
+    fn new([[a, b, c], [d, e, f]]: [[f64; 3]; 2], factor: f64, off: f64) -> Self {
+        let (table, [a, b, c, d, e, f]) = match COLUMNS {
+            true => (Table::new("faces", 3, 2), [a, d, b, e, c, f]),
+            false => (Table::new("faces", 2, 3), [a, b, c, d, e, f]),
+        };
+        let tables = TableBuffer::new([table, Table::new("rate", 1, 1)], [a, b, c, d, e, f, 2.0]).unwrap();
         Self { tables, factor, off }
     }
 }
@@ -161,7 +163,7 @@ impl<const COLUMNS: bool> Tables for Die<COLUMNS> {
 
 /// `log p = ln θ_face - rate`.
 fn log_p(tables: &[f64], face: usize) -> f64 {
-    tables[face].ln() - tables[3]
+    tables[face].ln() - tables[6]
 }
 
 impl<const COLUMNS: bool> ExpectedCounts<usize> for Die<COLUMNS> {
@@ -174,7 +176,7 @@ impl<const COLUMNS: bool> ExpectedCounts<usize> for Die<COLUMNS> {
     fn expected_counts(&self, &face: &usize, counts: &mut [f64], _: &mut [f64]) -> Result<f64, Infallible> {
         counts.fill(0.0);
         counts[face] = self.factor;
-        counts[3] = -1.0;
+        counts[6] = -1.0;
         Ok(log_p(self.buffer(), face) + self.off)
     }
 }
@@ -182,11 +184,11 @@ impl<const COLUMNS: bool> ExpectedCounts<usize> for Die<COLUMNS> {
 #[test]
 fn counts_that_are_no_gradient() {
     fn check<const COLUMNS: bool>(factor: f64, off: f64, face: usize) -> Result<(), Broken<Infallible>> {
-        let die = Die::<COLUMNS>::new([0.2, 0.5, 0.3], factor, off);
+        let die = Die::<COLUMNS>::new([[0.2, 0.5, 0.3], [0.1, 0.3, 0.6]], factor, off);
         let tolerance = Tolerance::absolute(1e-8); // the step's square, and 1e-15 / 1e-5
         check_expected_counts_gradient(&die, |tables| log_p(tables, face), &face, 1e-5, tolerance)
     }
-    for face in 0..3 {
+    for face in 0..6 {
         assert_eq!(check::<true>(1.0, 0.0, face), Ok(()));
         assert_eq!(check::<false>(1.0, 0.0, face), Ok(()));
         let broken = [check::<true>(1.1, 0.0, face), check::<false>(0.9, 0.0, face)];

@@ -503,6 +503,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_word_of_a_vocabulary_from_elsewhere_counts() {
+        // A stop word, a single letter, words of what is no prose in a mail, and one that is not known.
+        let text = "From: Anna\nSubject: The ant\n\n> the ant I saw\nThe bee and I, x";
+        let known = ["from", "anna", "subject", "the", "ant", "i", "saw", "and", "x"];
+        let info = ModelInfo::for_vocabulary(known.map(str::to_owned).to_vec());
+        assert_eq!((info.title.as_str(), info.vocabulary.len()), ("untitled", known.len()));
+        let options = countgrid_corpus::CorpusOptions::default();
+        let corpus = Corpus::<f64>::count_texts(&[text], &info.vocabulary, &info.text, &options).unwrap();
+        let bags = corpus.bags.gather(|count| count).unwrap();
+        let counts: Vec<f64> = countgrid_counts::Bags::entries(&bags, 0).map(|(_, count)| count).collect();
+        assert_eq!(counts, [1.0, 1.0, 1.0, 3.0, 2.0, 2.0, 1.0, 1.0, 1.0]);
+        assert_eq!((corpus.tokens, corpus.documents[0].tokens), (13.0, 14.0));
+    }
+
+    #[test]
     fn text_options_come_back() {
         let german = Languages::Known(vec!["de".parse().unwrap(), Language::ENGLISH]);
         let all = [

@@ -2,6 +2,7 @@
 
 mod componential_training;
 mod damaged_models;
+mod distributed_files;
 mod fuzzing;
 mod grid_training;
 mod harmonium_training;

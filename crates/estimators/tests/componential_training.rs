@@ -122,6 +122,31 @@ fn every_checkpoint_leads_to_the_same_bits() {
     assert!(refused.unwrap_err().to_string().contains("concentration 5.0, not 6.0"));
 }
 
+/// An iteration of the componential grid is ten times the work of one of the counting grid, which is that of its cells.
+#[test]
+fn the_share_of_the_work_is_that_of_iterations_and_cells() {
+    let options = ComponentialOptions {
+        grid: GridOptions { start: Some(GridStart::Plain), ..options().grid },
+        ..options()
+    };
+    let blocks = bags::<f32>(1000);
+    let mut training = training(&options, &blocks);
+    let mut shares = Vec::new();
+    training
+        .run(|progress| {
+            shares.push((progress.stage, progress.iteration, progress.share_done));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    let last = shares.iter().map(|&(stage, ..)| stage).max().unwrap();
+    assert_eq!(last, 1);
+    for &(stage, iteration, share) in &shares {
+        let work = if stage == 0 { iteration as f64 } else { 3.0 + 10.0 * iteration as f64 };
+        assert!((share - work / 43.0).abs() < 1e-12, "{stage} {iteration}: {share}");
+    }
+    assert_eq!(shares.last().unwrap().2, 1.0);
+}
+
 #[test]
 fn a_training_that_is_stopped_on_the_grid_is_a_componential_grid() {
     let blocks = bags::<f32>(1000);

@@ -7,9 +7,9 @@ use countgrid_corpus::{BlockLimits, Blocks, BlocksBuilder, LabelColumn};
 use countgrid_counts::SequencesBuf;
 use countgrid_estimators::{
     AnyModel, BagTotals, ComponentialOptions, ComponentialTraining, EstimatorError, FeatureValues,
-    FittedGrid, GridOptions, GridTraining, HarmoniumData, HarmoniumKind, HarmoniumMethod, HarmoniumOptions,
-    HarmoniumTraining, HmmOptions, HmmTraining, LdaOptions, LdaTraining, Stored, TopographicOptions,
-    TopographicTraining, Train, fuzzing,
+    FittedComponential, FittedGrid, FittedHarmonium, FittedTopographic, GridOptions, GridTraining,
+    HarmoniumData, HarmoniumKind, HarmoniumMethod, HarmoniumOptions, HarmoniumTraining, HmmOptions,
+    HmmTraining, LdaOptions, LdaTraining, Stored, TopographicOptions, TopographicTraining, Train, fuzzing,
 };
 use countgrid_gtm::EmissionModel;
 use countgrid_harmonium::HarmoniumError;
@@ -266,6 +266,37 @@ fn numbers_that_no_document_can_be_placed_with_are_refused() {
         let mut file = model(&name);
         set(&mut file, "reference", 0, -1.0);
         assert!(refusal(file).contains("`reference`"), "{name}");
+    }
+}
+
+#[test]
+#[cfg(feature = "files")]
+fn models_of_every_kind_are_saved_and_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    macro_rules! each {
+        ($file:ident: $($variant:ident($kind:ty))*; $($unsaved:ident)*) => {
+            match AnyModel::from_file($file.clone()).unwrap() {
+                $(AnyModel::$variant(model) => {
+                    model.save(&path).unwrap();
+                    assert!(<$kind>::load(&path).unwrap().to_file() == $file);
+                    let missing = <$kind>::load(folder.path().join("none")).map(|_| ()).unwrap_err();
+                    assert!(matches!(missing, EstimatorError::File(_)), "{missing}");
+                    let nowhere = model.save(folder.path().join("none").join("model")).unwrap_err();
+                    assert!(matches!(nowhere, EstimatorError::File(_)), "{nowhere}");
+                })*
+                $(AnyModel::$unsaved(model) => countgrid_io::save(&path, &model.to_file()).unwrap(),)*
+                other => panic!("{other:?}"),
+            }
+        };
+    }
+    for (name, file) in models() {
+        each!(file: GridF32(FittedGrid<f32>) GridF64(FittedGrid<f64>)
+            ComponentialF32(FittedComponential<f32>) ComponentialF64(FittedComponential<f64>)
+            TopographicF32(FittedTopographic<f32>) TopographicF64(FittedTopographic<f64>)
+            HarmoniumF32(FittedHarmonium<f32>) HarmoniumF64(FittedHarmonium<f64>); Lda Hmm);
+        assert!(AnyModel::load(&path).unwrap().to_file() == file, "{name}");
+        std::fs::remove_file(&path).unwrap();
     }
 }
 

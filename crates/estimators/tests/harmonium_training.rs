@@ -277,6 +277,47 @@ fn topics_follow_from_words_and_features() {
     assert_eq!((rows.columns, rows.values.len()), (24 * 2, 35 * 48));
 }
 
+/// The step is as long as the bound of what is stable allows: for chains that stay at the documents by the squares of their
+/// counts, for others by the number of words.
+#[test]
+fn steps_are_as_long_as_is_stable() {
+    // The last of four batches of ten has five of the 35 documents.
+    let of_documents = |kind, trials: u32| {
+        let count = |x: f64| match kind {
+            HarmoniumKind::Single | HarmoniumKind::DualWing => x.min(f64::from(trials)),
+            _ => x,
+        };
+        let bags = blocks::<f64>().gather(|count| count).unwrap();
+        let squares =
+            (0..35).flat_map(|bag| bags.entries(bag)).map(|(_, x)| count(x) * count(x)).sum::<f64>();
+        squares / 35.0
+    };
+    for (kind, trials) in HarmoniumKind::ALL.into_iter().flat_map(|kind| [(kind, 1), (kind, 3)]) {
+        let columns = if kind == HarmoniumKind::DualWing { 2.0 } else { 0.0 };
+        let squares = of_documents(kind, trials);
+        for method in HarmoniumMethod::ALL {
+            let options = HarmoniumOptions { trials, epochs: 1, draws: 8, ..small(kind, method) };
+            let (documents, variance) = match method {
+                HarmoniumMethod::Langevin => (35.0, 0.1 * 0.1),
+                _ => (5.0, 1.0),
+            };
+            let curvature = match (kind, method) {
+                (HarmoniumKind::RateAdapting, _) => f64::from(trials * trials) * squares.max(1.0),
+                (_, HarmoniumMethod::ContrastiveDivergence) => squares + columns,
+                _ => (10.0 + columns) * f64::from(trials * trials),
+            };
+            let expected = 2.0 / (documents * curvature + 1.0 / variance).sqrt();
+            let found = whole::<f64>(&options).summary().unwrap().step_size;
+            // A handful of roundings, and those of the sum of squares.
+            assert!((found / expected - 1.0).abs() < 1e-13, "{options:?}: {found} and not {expected}");
+            let given = HarmoniumOptions { step_size: Some(0.01), ..options };
+            let expected = 0.01 * (35.0 / documents).sqrt();
+            let found = whole::<f64>(&given).summary().unwrap().step_size;
+            assert!((found / expected - 1.0).abs() < 1e-14, "{given:?}: {found} and not {expected}");
+        }
+    }
+}
+
 #[test]
 fn checkpoints_of_other_trainings_are_refused() {
     let options = small(HarmoniumKind::RateAdapting, HarmoniumMethod::Persistent);
@@ -289,11 +330,42 @@ fn checkpoints_of_other_trainings_are_refused() {
             other => panic!("{other:?}"),
         }
     };
-    let other = HarmoniumOptions { seed: 2, ..options.clone() };
-    assert!(matches!(
-        refused(&other, data(&options), file.clone()),
-        CheckpointError::Option { name: "seed", .. }
-    ));
+    let own = || options.clone();
+    let langevin = || small(options.kind, HarmoniumMethod::Langevin);
+    for (other, option) in [
+        (HarmoniumOptions { kind: HarmoniumKind::Single, ..own() }, "kind"),
+        (HarmoniumOptions { topics: 3, ..own() }, "topics"),
+        (HarmoniumOptions { method: HarmoniumMethod::ContrastiveDivergence, ..own() }, "method"),
+        (HarmoniumOptions { gibbs_steps: 2, ..own() }, "gibbs_steps"),
+        (HarmoniumOptions { epochs: 5, ..own() }, "epochs"),
+        (HarmoniumOptions { batch: 11, ..own() }, "batch"),
+        (HarmoniumOptions { draws: 25, ..own() }, "draws"),
+        (HarmoniumOptions { step_size: Some(0.05), ..own() }, "step_size"),
+        (HarmoniumOptions { trials: 2, ..own() }, "trials"),
+        (HarmoniumOptions { feature_variance: 0.25, ..own() }, "feature_variance"),
+        (HarmoniumOptions { exact_likelihood: true, ..own() }, "exact_likelihood"),
+        (HarmoniumOptions { seed: 2, ..own() }, "seed"),
+    ] {
+        match refused(&other, data(&options), file.clone()) {
+            CheckpointError::Option { name, .. } => assert_eq!(name, option),
+            error => panic!("{option}: {error}"),
+        }
+    }
+    let mut sampled = training::<f32>(&langevin());
+    sampled.step().unwrap();
+    let sampled = sampled.checkpoint().unwrap();
+    for (other, option) in [
+        (HarmoniumOptions { chains: 3, ..langevin() }, "chains"),
+        (HarmoniumOptions { prior: Some(CouplingPrior::Empirical), ..langevin() }, "prior"),
+    ] {
+        match refused(&other, data(&langevin()), sampled.clone()) {
+            CheckpointError::Option { name, .. } => assert_eq!(name, option),
+            error => panic!("{option}: {error}"),
+        }
+    }
+    let double = HarmoniumTraining::resume(plan::<f64>(&options), data::<f64>(&options), file.clone());
+    let double = double.map(|_| ()).unwrap_err();
+    assert!(matches!(double, EstimatorError::Checkpoint(CheckpointError::Option { name: "scalar", .. })));
     let single = data(&small(HarmoniumKind::Single, HarmoniumMethod::Persistent));
     assert!(matches!(refused(&options, single, file.clone()), CheckpointError::Data { name: "digest", .. }));
     let model = whole::<f32>(&options).to_file();

@@ -180,8 +180,28 @@ fn checkpoints_of_other_trainings_are_refused() {
             Err(EstimatorError::Checkpoint(error)) => error,
             other => panic!("{other:?}"),
         };
-    let other = TopographicOptions { width: Some(0.5), ..options.clone() };
-    assert!(matches!(refused(&other, bags(), file.clone()), CheckpointError::Option { name: "width", .. }));
+    let own = || options.clone();
+    for (other, option) in [
+        (TopographicOptions { emission_model: EmissionModel::Multinomial, ..own() }, "emission_model"),
+        (TopographicOptions { points: [5, 5], ..own() }, "points"),
+        (TopographicOptions { latent: LatentKind::Torus, ..own() }, "latent"),
+        (TopographicOptions { basis: BasisKind::Sinh, ..own() }, "basis"),
+        (TopographicOptions { basis_functions: [3, 3], ..own() }, "basis_functions"),
+        (TopographicOptions { width: Some(0.5), ..own() }, "width"),
+        (TopographicOptions { exposure: Exposure::Length, ..own() }, "exposure"),
+        (TopographicOptions { initial_spread: 0.4, ..own() }, "initial_spread"),
+        (TopographicOptions { newton_steps: 4, ..own() }, "newton_steps"),
+        (TopographicOptions { iterations: 7, ..own() }, "iterations"),
+        (TopographicOptions { tolerance: 1e-3, ..own() }, "tolerance"),
+        (TopographicOptions { seed: 2, ..own() }, "seed"),
+    ] {
+        match refused(&other, bags(), file.clone()) {
+            CheckpointError::Option { name, .. } => assert_eq!(name, option),
+            error => panic!("{option}: {error}"),
+        }
+    }
+    let double = TopographicTraining::resume(plan::<f64>(&options), bags(), file.clone()).unwrap_err();
+    assert!(matches!(double, EstimatorError::Checkpoint(CheckpointError::Option { name: "scalar", .. })));
     let mut more = bags();
     more.push_bag([(0, 1.0)]).unwrap();
     assert!(matches!(refused(&options, more, file.clone()), CheckpointError::Data { .. }));

@@ -288,3 +288,123 @@ fn largest(values: &[f64], count: usize) -> Vec<usize> {
     places.truncate(count);
     places
 }
+
+#[cfg(test)]
+mod tests {
+    use countgrid_corpus::{CorpusOptions, WordOptions};
+    use countgrid_io::{Columns, read_json_lines};
+
+    use super::*;
+
+    /// Nine labelled documents of six words, and one without a label that has a word of its own.
+    const COUNTS: [(&str, [usize; 6]); 9] = [
+        ("a", [1, 0, 9, 2, 0, 1]),
+        ("b", [0, 3, 0, 2, 1, 1]),
+        ("a", [2, 0, 0, 2, 0, 0]),
+        ("b", [0, 1, 4, 1, 0, 1]),
+        ("a", [1, 1, 0, 2, 1, 0]),
+        ("b", [0, 2, 7, 2, 0, 1]),
+        ("a", [1, 0, 1, 2, 0, 0]),
+        ("b", [1, 5, 0, 1, 1, 1]),
+        ("a", [3, 0, 2, 2, 1, 0]),
+    ];
+    const WORDS: [&str; 6] = ["amber", "birch", "cedar", "delta", "ember", "fjord"];
+
+    fn data() -> LabelledData<f64> {
+        let line = |&(label, counts): &(&str, [usize; 6])| {
+            let words: Vec<&str> =
+                WORDS.iter().zip(counts).flat_map(|(&word, n)| std::iter::repeat_n(word, n)).collect();
+            format!("{{\"label\": \"{label}\", \"text\": \"{}\"}}\n", words.join(" "))
+        };
+        let lines: String = COUNTS.iter().map(line).collect();
+        let lines = lines + "{\"text\": \"amber amber glade glade glade\"}\n";
+        let documents = read_json_lines(lines.as_bytes(), "made.jsonl", &Columns::default()).unwrap();
+        let words = CorpusOptions { words: WordOptions::default().keep_all(), ..CorpusOptions::default() };
+        LabelledData::new(Corpus::from_documents("made", documents, &words).unwrap(), None).unwrap()
+    }
+
+    fn options(selection: WordSelection, most: usize) -> EvaluationOptions {
+        let mut options = EvaluationOptions { selection, ..EvaluationOptions::default() };
+        (options.words, options.words.max_words) = (WordOptions::default().keep_all(), most);
+        options
+    }
+
+    /// The counts of a word in documents.
+    fn column(word: &str, items: &[usize]) -> Vec<f64> {
+        let place = WORDS.iter().position(|known| *known == word);
+        items.iter().map(|&item| place.map_or(0.0, |place| COUNTS[item].1[place] as f64)).collect()
+    }
+
+    /// Those of the largest values, by the definition of each selection, and of equals the first.
+    fn best(words: &[String], items: &[usize], selection: WordSelection, most: usize) -> Vec<String> {
+        let n = items.len() as f64;
+        let value = |word: &String| {
+            let counts = column(word, items);
+            if selection == WordSelection::Variance {
+                let mean = counts.iter().sum::<f64>() / n;
+                return counts.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
+            }
+            let share = |of: &dyn Fn(bool, bool) -> bool| {
+                let both = counts.iter().zip(items).filter(|&(&x, &item)| of(x > 0.0, COUNTS[item].0 == "a"));
+                both.count() as f64 / n
+            };
+            let cell = |present: bool, first: bool| {
+                let both = share(&|x, label| (x, label) == (present, first));
+                let apart = share(&|x, _| x == present) * share(&|_, label| label == first);
+                if both > 0.0 { both * (both / apart).ln() } else { 0.0 }
+            };
+            cell(true, true) + cell(true, false) + cell(false, true) + cell(false, false)
+        };
+        let mut order: Vec<(f64, &String)> = words.iter().map(|word| (value(word), word)).collect();
+        order.sort_by(|a, b| b.0.total_cmp(&a.0)); // stable
+        let mut best: Vec<String> = order.into_iter().take(most).map(|(_, word)| word.clone()).collect();
+        best.sort_by_key(|word| words.iter().position(|known| known == word));
+        best
+    }
+
+    #[test]
+    fn words_are_those_of_the_largest_values_in_the_training_part() {
+        let data = data();
+        let (training, test) = ([0, 1, 2, 3, 5, 7, 8], [4, 6]);
+        // Words that no training document has are none, of whatever else is in the corpus.
+        let words: Vec<String> =
+            data.corpus.vocabulary.iter().filter(|word| *word != "glade").cloned().collect();
+        assert_eq!(words.len(), WORDS.len());
+        for selection in [WordSelection::Variance, WordSelection::Information] {
+            for most in 1..=WORDS.len() {
+                let expected = best(&words, &training, selection, most);
+                let fold = data.fold(&training, &test, &options(selection, most)).unwrap();
+                let parts = [(&fold.training.bags, &training[..]), (&fold.test.bags, &test)];
+                for (bags, items) in parts {
+                    assert_eq!(bags.features(), most);
+                    let bags = bags.gather(|count| count).unwrap();
+                    for (feature, word) in expected.iter().enumerate() {
+                        let of =
+                            |bag| bags.entries(bag).find(|entry| entry.0 == feature).map_or(0.0, |e| e.1);
+                        let found: Vec<f64> = (0..bags.len()).map(of).collect();
+                        assert_eq!(found, column(word, items), "{selection} {most}: {word}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_part_of_other_words_is_refused() {
+        let data = data();
+        let options = options(WordSelection::Pairs, 6);
+        let missing = data.fold(&[0, 1, 9], &[2], &options).unwrap_err();
+        assert!(matches!(missing, EvaluationError::Item { item: 9, items: 9 }), "{missing}");
+        let none = data.fold(&[], &[2], &options).unwrap_err();
+        assert!(matches!(none, EvaluationError::NoWord { documents: 0 }), "{none}");
+        assert_eq!(data.unlabelled(), 1);
+    }
+
+    #[test]
+    fn of_equal_values_the_first_are_the_largest() {
+        assert_eq!(largest(&[1.0, 3.0, 2.0, 3.0, 3.0], 3), [1, 3, 4]);
+        assert_eq!(largest(&[1.0, 3.0, 2.0, 3.0, 3.0], 2), [1, 3]);
+        assert_eq!(largest(&[1.0, 2.0], 5), [1, 0]);
+        assert_eq!(largest(&[1.0, 2.0], 0), [0; 0]);
+    }
+}

@@ -247,3 +247,182 @@ impl Candidate {
         fitting(&self.options) == fitting(&other.options)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a setting refuses, by the documentation of the features.
+    fn has_features(classifier: Classifier, model: ModelKind, kind: Features, sampled: bool) -> bool {
+        let svm = matches!(classifier, Classifier::Svm | Classifier::SvmRbf | Classifier::SvmLinear);
+        assert!(svm || classifier == Classifier::Nearest);
+        // Histogram intersection is of what is not negative.
+        let negative = model.is_linear() || !matches!(kind, Features::Spread | Features::Posterior);
+        let of_model = match model {
+            ModelKind::Grid | ModelKind::Mixture => kind != Features::Samples,
+            ModelKind::Lda => !matches!(kind, Features::Spread | Features::FessSources | Features::Samples),
+            ModelKind::Hmm => {
+                matches!(kind, Features::Fess | Features::Nfess | Features::Fisher | Features::Top)
+            }
+            ModelKind::Harmonium | ModelKind::Rap => {
+                kind == Features::Posterior || kind == Features::Samples && sampled
+            }
+            ModelKind::Lsi => kind == Features::Posterior,
+        };
+        of_model && !(classifier == Classifier::Svm && negative)
+    }
+
+    #[test]
+    fn classifiers_take_features_that_models_have() {
+        for (&classifier, &model) in Classifier::ALL
+            .iter()
+            .flat_map(|classifier| ModelKind::ALL.iter().map(move |model| (classifier, model)))
+        {
+            for method in [HarmoniumMethod::Persistent, HarmoniumMethod::Langevin] {
+                let of = |features| {
+                    let mut options =
+                        EvaluationOptions { classifier, model, features, ..EvaluationOptions::default() };
+                    options.harmonium.method = method;
+                    options.check()
+                };
+                let sampled = method == HarmoniumMethod::Langevin;
+                let unknown = |features| Err(OptionError::FeaturesUnknown { model, classifier, features });
+                if !matches!(classifier, Classifier::Generative | Classifier::Labels) {
+                    for &kind in Features::ALL {
+                        let expected = match has_features(classifier, model, kind, sampled) {
+                            true => Ok(()),
+                            false => unknown(Some(kind)),
+                        };
+                        assert_eq!(of(Some(kind)), expected, "{classifier} {model} {kind} {method:?}");
+                    }
+                }
+                let expected = match (classifier, classifier.default_features()) {
+                    (Classifier::Labels | Classifier::Nearest, _) if !model.is_grid() => {
+                        Err(OptionError::NeedsGrid { classifier, model })
+                    }
+                    (Classifier::Generative, _) if model.is_linear() => unknown(None),
+                    (_, Some(kind)) if !has_features(classifier, model, kind, sampled) => unknown(None),
+                    _ => Ok(()),
+                };
+                assert_eq!(of(None), expected, "{classifier} {model} {method:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_setting_is_refused_alone() {
+        use OptionError as Error;
+        let default = EvaluationOptions::default;
+        let nearest = EvaluationOptions {
+            classifier: Classifier::Nearest,
+            features: Some(Features::Posterior),
+            ..default()
+        };
+        let top =
+            EvaluationOptions { classifier: Classifier::SvmRbf, features: Some(Features::Top), ..default() };
+        let hmm = EvaluationOptions { model: ModelKind::Hmm, ..default() };
+        let linear = EvaluationOptions { model: ModelKind::Lsi, ..nearest.clone() };
+        let metric = Some(Metric::Divergence);
+        let without = |states| HmmOptions { states, ..HmmOptions::default() };
+        let cosine = Some(Metric::Cosine);
+        let refused = [
+            (EvaluationOptions { neighbours: 0, ..default() }, Error::NoNeighbours),
+            (EvaluationOptions { topics: 0, model: ModelKind::Mixture, ..default() }, Error::NoTopics),
+            (EvaluationOptions { topics: 0, model: ModelKind::Lda, ..default() }, Error::NoTopics),
+            (EvaluationOptions { hmm: without(0), ..hmm.clone() }, Error::NoStates),
+            (
+                EvaluationOptions { metric, ..linear.clone() },
+                Error::MetricOfProportions { model: ModelKind::Lsi },
+            ),
+            (
+                EvaluationOptions { metric: cosine, ..default() },
+                Error::MetricUnused { metric: Metric::Cosine },
+            ),
+            (
+                EvaluationOptions { metric: cosine, features: None, ..nearest.clone() },
+                Error::MetricUnused { metric: Metric::Cosine },
+            ),
+            (
+                EvaluationOptions { metric: cosine, features: Some(Features::Fess), ..nearest.clone() },
+                Error::MetricUnused { metric: Metric::Cosine },
+            ),
+            (EvaluationOptions { one_model: true, ..top.clone() }, Error::TopOfOne),
+            (EvaluationOptions { tokens: Some(1.0), ..hmm.clone() }, Error::TokensOfSequences),
+            (EvaluationOptions { gamma: 0.0, ..default() }, Error::Gamma { gamma: 0.0 }),
+            (EvaluationOptions { gamma: f64::INFINITY, ..default() }, Error::Gamma { gamma: f64::INFINITY }),
+            (EvaluationOptions { penalty: 0.0, ..default() }, Error::Penalty { penalty: 0.0 }),
+            (
+                EvaluationOptions { penalty: f64::INFINITY, ..default() },
+                Error::Penalty { penalty: f64::INFINITY },
+            ),
+        ];
+        for (options, error) in refused {
+            assert_eq!(options.check(), Err(error));
+        }
+        for options in [
+            EvaluationOptions { topics: 0, ..default() }, // of a grid
+            EvaluationOptions { topics: 0, ..hmm.clone() },
+            EvaluationOptions { hmm: without(0), ..default() },
+            EvaluationOptions { hmm: without(1), ..hmm.clone() },
+            EvaluationOptions { metric, ..nearest.clone() },
+            EvaluationOptions { metric: cosine, ..linear },
+            EvaluationOptions { one_model: true, ..nearest },
+            EvaluationOptions { one_model: true, features: Some(Features::Fess), ..top.clone() },
+            top,
+            hmm,
+            EvaluationOptions { tokens: Some(1.0), gamma: 1e-300, penalty: 1e-300, ..default() },
+        ] {
+            assert_eq!(options.check(), Ok(()), "{options:?}");
+        }
+        let nan = EvaluationOptions { gamma: f64::NAN, ..default() };
+        assert!(matches!(nan.check(), Err(Error::Gamma { gamma }) if gamma.is_nan()));
+        let nan = EvaluationOptions { penalty: f64::NAN, ..default() };
+        assert!(matches!(nan.check(), Err(Error::Penalty { penalty }) if penalty.is_nan()));
+    }
+
+    #[test]
+    fn a_protocol_needs_parts_and_repetitions() {
+        let refused = |folds, repeats, inner_folds| {
+            Protocol { folds, repeats, inner_folds, ..Protocol::default() }.check()
+        };
+        assert_eq!(refused(2, 1, 2), Ok(()));
+        for folds in [0, 1] {
+            assert_eq!(refused(folds, 1, 2), Err(OptionError::Folds { folds }));
+            assert_eq!(refused(2, 1, folds), Err(OptionError::InnerFolds { folds }));
+        }
+        assert_eq!(refused(2, 0, 2), Err(OptionError::NoRepeats));
+    }
+
+    #[test]
+    fn models_are_the_same_whatever_the_classifier() {
+        let own = EvaluationOptions::default();
+        let candidate =
+            |options: &EvaluationOptions| Candidate { name: "x".to_owned(), options: options.clone() };
+        let is_same = |options: EvaluationOptions| candidate(&own).has_same_models(&candidate(&options));
+        assert!(is_same(EvaluationOptions {
+            classifier: Classifier::Nearest,
+            class_prior: ClassPrior::Uniform,
+            features: Some(Features::Fess),
+            metric: Some(Metric::Cosine),
+            neighbours: 7,
+            penalty: 3.0,
+            gamma: 2.0,
+            ..own.clone()
+        }));
+        let other_words = WordOptions { max_words: 7, ..WordOptions::default() };
+        for other in [
+            EvaluationOptions { model: ModelKind::Mixture, ..own.clone() },
+            EvaluationOptions { one_model: true, ..own.clone() },
+            EvaluationOptions { words: other_words, ..own.clone() },
+            EvaluationOptions { selection: WordSelection::Variance, ..own.clone() },
+            EvaluationOptions { tokens: Some(9.0), ..own.clone() },
+            EvaluationOptions { topics: 7, ..own.clone() },
+            EvaluationOptions {
+                grid: GridOptions { iterations: 7, ..GridOptions::default() },
+                ..own.clone()
+            },
+        ] {
+            assert!(!is_same(other.clone()), "{other:?}");
+        }
+    }
+}

@@ -60,6 +60,63 @@ fn parts_before_a_stop_are_kept() {
 }
 
 #[test]
+fn an_observer_ends_an_evaluation_after_any_event() {
+    let data = data(["bread", "boats"]);
+    let candidates = [candidate(ModelKind::Mixture, 3)];
+    let protocol = Protocol { folds: 3, repeats: 2, ..Protocol::default() };
+    // Two repetitions of three parts, each followed by what is said of all of it.
+    let events = 2 * (3 + 1);
+    let run = |most: usize| {
+        let mut told = Vec::new();
+        let observer = |event: &EvaluationEvent<'_>| {
+            told.push(match event {
+                EvaluationEvent::Fold { repetition, fold, folds: 3, candidate: 0 } => {
+                    (*repetition, Some(*fold), 0.0, 0)
+                }
+                EvaluationEvent::Repetition { repetition, accuracy, confusion } => {
+                    (*repetition, None, *accuracy, confusion.items())
+                }
+                other => panic!("{other:?}"),
+            });
+            if told.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let found = cross_validate(&data, &candidates, &protocol, observer, &Stop::new()).unwrap();
+        (found, told)
+    };
+    let (whole, told) = run(usize::MAX);
+    assert!(!whole.interrupted);
+    assert_eq!((whole.predictions.len(), told.len()), (24, events));
+    for (n, &(repetition, fold, accuracy, items)) in told.iter().enumerate() {
+        assert_eq!((repetition, fold), (n / 4, Some(n % 4).filter(|fold| *fold < 3)));
+        if fold.is_none() {
+            let own = whole.predictions.iter().filter(|one| one.repetition == repetition);
+            let right = own.filter(|one| one.predicted == one.label).count();
+            assert_eq!((accuracy, items), (right as f64 / 12.0, 12));
+        }
+    }
+    for most in 1..=events {
+        let (found, begun) = run(most);
+        assert_eq!(begun, told[..most]);
+        let parts = most - most / 4;
+        assert_eq!(found.predictions, whole.predictions[..4 * parts]);
+        assert_eq!(found.confusion.items(), 4 * parts as u64);
+        let accuracies: Vec<f64> = begun
+            .iter()
+            .filter(|(_, fold, ..)| fold.is_none())
+            .map(|(_, _, accuracy, _)| *accuracy)
+            .collect();
+        let sum: f64 = accuracies.iter().sum();
+        match found.accuracies.mean() {
+            None => assert!(accuracies.is_empty()),
+            // A mean of two numbers up to 1, rounded in another order.
+            Some(mean) => assert!((mean * accuracies.len() as f64 - sum).abs() < 1e-15),
+        }
+        // After the last event nothing is left to interrupt.
+        assert_eq!(found.interrupted, most < events, "{most}");
+    }
+}
+
+#[test]
 fn estimates_before_a_stop_are_kept() {
     let (data, protocol) = (data(["1.5", "2.5"]), Protocol { folds: 3, ..Protocol::default() });
     let options = candidate(ModelKind::Grid, 3).options;

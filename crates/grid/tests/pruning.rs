@@ -22,6 +22,10 @@ struct Problem<const D: usize> {
 
 impl<const D: usize> Problem<D> {
     fn new(extents: [usize; D], sides: [usize; D], contrast: f64, seed: u64) -> Self {
+        Self::of_bags(30, extents, sides, contrast, seed)
+    }
+
+    fn of_bags(count: usize, extents: [usize; D], sides: [usize; D], contrast: f64, seed: u64) -> Self {
         const FEATURES: usize = 40;
         let windows = Windows::new(Torus::new(extents).unwrap(), sides).unwrap();
         let shape = Shape::new(windows, FEATURES).unwrap();
@@ -34,7 +38,7 @@ impl<const D: usize> Problem<D> {
             tables.iter_mut().skip(cell).step_by(cells).for_each(|x| *x /= sum);
         }
         let mut bags = CsrBuf::new(FEATURES).unwrap();
-        for bag in 0..30 {
+        for bag in 0..count {
             let cell = (unit() * cells as f64) as usize;
             let column: Vec<f64> = tables.iter().skip(cell).step_by(cells).copied().take(FEATURES).collect();
             // The fourth bag is empty, the others have up to 40 tokens of one cell.
@@ -157,6 +161,29 @@ macro_rules! nothing_changes_a_bit {
 
 nothing_changes_a_bit!(few, 5);
 nothing_changes_a_bit!(many, 48, ignore = "slow: `cargo test --workspace -- --include-ignored`");
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Of so many bags, few of whose tiles are left out, counts are added up by feature where there are columns.
+    #[test]
+    fn counts_by_feature_of_many_bags_change_no_bit(
+        extents in [3usize..6, 9usize..17], count in 130usize..200, contrast in 0.0..0.5, beta in 0.3..1.0, seed: u64,
+    ) {
+        fn check<T: Real>(problem: &Problem<2>, beta: f64) -> Result<(), TestCaseError> {
+            let options = Options { learn_prior: true, posterior_threshold: PosteriorThreshold::Off, ..Options::default() };
+            let plain = problem.bits::<T, _>(&problem.bags, Options { prune: false, ..options }, beta, 1);
+            let both = BagsWithColumns::new(problem.bags.clone()).unwrap();
+            for chunk in [40, 70, 130, 400] {
+                prop_assert!(problem.bits::<T, _>(&both, options, beta, chunk) == plain, "chunks of {chunk}");
+            }
+            Ok(())
+        }
+        let problem = Problem::of_bags(count, extents, [2, 3], contrast, seed);
+        check::<f32>(&problem, beta)?;
+        check::<f64>(&problem, beta)?;
+    }
+}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]

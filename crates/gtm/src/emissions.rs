@@ -502,3 +502,37 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>> TablesMut for Emissions<T, S> {
         self.storage.as_mut()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_a_sum_loses_is_kept(terms in prop::collection::vec(-1e6..1e6f32, 1..300), small in 1e-6..1.0f32) {
+            // Large and small ones in turn, so that a sum of 24 bits loses much.
+            let terms: Vec<f32> = terms.iter().flat_map(|&x| [x, x.fract() * small]).collect();
+            let (mut sum, mut lost) = (0.0, 0.0);
+            terms.iter().for_each(|&x| add_exactly(x, &mut sum, &mut lost));
+            let exact: f64 = terms.iter().map(|&x| f64::from(x)).sum();
+            // Each error is exact. Of n of them, at most half an ulp of a partial sum, every addition rounds once.
+            let (n, magnitude) = (terms.len() as f64, terms.iter().map(|x| f64::from(x.abs())).sum::<f64>());
+            let roundoff = f64::from(f32::EPSILON) / 2.0;
+            let found = f64::from(sum) + f64::from(lost);
+            prop_assert!((found - exact).abs() <= n * n * roundoff * roundoff * magnitude + 1e-12, "{found} {exact}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_lost_of_what_is_not_finite() {
+        for x in [f64::INFINITY, f64::NEG_INFINITY] {
+            let (mut sum, mut lost) = (1.0, 0.0);
+            add_exactly(x, &mut sum, &mut lost);
+            assert_eq!((sum, lost), (x, 0.0));
+        }
+    }
+}

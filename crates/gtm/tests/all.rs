@@ -4,5 +4,6 @@ mod awkward;
 mod equations;
 mod identities;
 mod real_data;
+mod start;
 #[cfg(feature = "rayon")]
 mod threads;

@@ -198,3 +198,52 @@ fn pax<'a>(records: &'a [u8], key: &str) -> Option<&'a str> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A header whose checksum is right.
+    fn header(name: &str, magic: &str) -> Vec<u8> {
+        let mut block = vec![0; BLOCK];
+        block[..name.len()].copy_from_slice(name.as_bytes());
+        block[124..135].copy_from_slice(b"00000000012");
+        block[257..257 + magic.len()].copy_from_slice(magic.as_bytes());
+        let sum = checksum(&block).unwrap();
+        block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        block
+    }
+
+    #[test]
+    fn a_header_is_one_of_tar_by_its_magic_its_name_and_its_sum() {
+        let whole = header("ants.txt", "ustar");
+        assert!(is_tar(&whole) && is_tar(&[&whole[..], b"rest"].concat()));
+        assert!(!is_tar(&whole[..BLOCK - 1]) && !is_tar(b""));
+        assert!(!is_tar(&header("", "ustar"))); // the end of an archive is of zeros
+        assert!(!is_tar(&header("ants.txt", "xstar")) && !is_tar(&header("ants.txt", "")));
+        // No other byte can change without the sum, and the sum not without them.
+        for at in (0..BLOCK).filter(|at| !(154..156).contains(at)) {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            assert!(!is_tar(&damaged), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_octal_or_binary() {
+        for (field, found) in [
+            (&b"0000644\0"[..], Some(0o644)),
+            (b"  17 \0  ", Some(0o17)),
+            (b"\0\0\0\0", Some(0)),
+            (b"", Some(0)),
+            (b"19", None),
+            (b"-1", None),
+            (b"\xff", None),
+            (b"\x80\0\0\0\0\0\0\0\0\x01\x02", Some(258)),
+            (b"\x80\xff\xff\xff\xff\xff\xff\xff\xff", Some(u64::MAX)),
+            (b"\x80\x01\0\0\0\0\0\0\0\0", None),
+        ] {
+            assert_eq!(number(field), found, "{field:?}");
+        }
+    }
+}

@@ -102,3 +102,50 @@ impl std::error::Error for BlockError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use super::*;
+
+    #[test]
+    fn errors_say_where_what_and_the_remedy() {
+        let file = Path::new("/tmp");
+        let (again, report) = (
+            "run it again; if that does not help, set TMPDIR to a folder on another disk",
+            "this is a bug worth a report",
+        );
+        let io = |kind: io::ErrorKind| BlockProblem::Io(io::Error::new(kind, "it was refused"));
+        let room = "make room, or set TMPDIR to a folder on another disk";
+        for (problem, what, remedy) in [
+            (io(io::ErrorKind::StorageFull), "it was refused", room),
+            (io(io::ErrorKind::QuotaExceeded), "it was refused", room),
+            (
+                io(io::ErrorKind::PermissionDenied),
+                "it was refused",
+                "set TMPDIR to a folder that you may write to",
+            ),
+            (BlockProblem::Header, "it is no file of blocks of this kind", again),
+            (BlockProblem::NoSuchBlock { blocks: 3 }, "there are 3, numbered from 0", report),
+            (BlockProblem::Size { bags: 9, entries: 2 }, "9 bags with 2 entries are no block", report),
+            (BlockProblem::Truncated, "it ends too early", again),
+            (BlockProblem::Damaged, "it is not as it was written", again),
+        ] {
+            let is_io = matches!(problem, BlockProblem::Io(_));
+            let error = BlockError::new(file, Some(7), problem);
+            assert_eq!(
+                error.to_string(),
+                format!("/tmp: temporary file of counts, block 7: {what}\nremedy: {remedy}")
+            );
+            assert_eq!((error.file(), error.block(), error.source().is_some()), (file, Some(7), is_io));
+        }
+        let error = BlockError::new(file, None, BlockProblem::Header);
+        assert!(error.to_string().starts_with("/tmp: temporary file of counts: it is no"), "{error}");
+        assert!(matches!(
+            BlockProblem::from(io::Error::from(io::ErrorKind::UnexpectedEof)),
+            BlockProblem::Truncated
+        ));
+        assert!(matches!(BlockProblem::from(io::Error::from(io::ErrorKind::NotFound)), BlockProblem::Io(_)));
+    }
+}

@@ -23,7 +23,7 @@ pub struct Document {
 }
 
 /// The first words of a text, as a title or the beginning of a list: at most `characters`, cut at a blank where there is
-/// one.
+/// one; `…` stands for what is left out, beyond these characters if the first word alone has more.
 ///
 /// ```
 /// assert_eq!(countgrid_io::truncate_text("red and  blue ants", 10), "red and…");
@@ -63,4 +63,29 @@ pub(crate) fn collected<R>(
         Ok(())
     })?;
     Ok(documents)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_text_is_cut_after_the_last_word_that_fits(text in "[a-cäö日 \\n]{0,30}", characters in 0..35_usize) {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            // Each with the blank or the mark that follows.
+            let length = |words: &[&str]| words.iter().map(|word| word.chars().count() + 1).sum::<usize>();
+            let most = (0..=words.len()).rev().find(|&n| length(&words[..n]) <= characters).unwrap();
+            let expected = match words.first() {
+                _ if most == words.len() => words.join(" "),
+                Some(first) if most == 0 => first.chars().take(characters).chain(['…']).collect(),
+                _ => words[..most].join(" ") + "…",
+            };
+            let found = truncate_text(&text, characters);
+            prop_assert!(found.chars().filter(|&letter| letter != '…').count() <= characters);
+            prop_assert_eq!(found, expected);
+        }
+    }
 }

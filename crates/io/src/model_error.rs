@@ -171,3 +171,55 @@ impl From<WriteError> for ModelError {
         Self { file: error.file().to_path_buf(), problem: Box::new(ModelProblem::Unwritable(error)) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remedies_are_of_the_problem() {
+        let (again, report) = (
+            "fit the model again, or copy the file again from where it is whole",
+            "fit the model again; if that does not help, this is a bug worth a report",
+        );
+        let (name, text) = (|| "pi".to_owned(), || "x".to_owned());
+        for (problem, remedy) in [
+            (
+                ModelProblem::Unreadable(io::Error::from(io::ErrorKind::NotFound)),
+                "check the spelling of the path, or fit a model first",
+            ),
+            (
+                ModelProblem::Unreadable(io::Error::from(io::ErrorKind::PermissionDenied)),
+                "check that it is a readable file",
+            ),
+            (ModelProblem::NoHeader { bytes: 3 }, again),
+            (ModelProblem::HeaderLength { claimed: 9, rest: 3 }, again),
+            (ModelProblem::Header { what: text() }, again),
+            (ModelProblem::Length { expected: 9, found: 3 }, again),
+            (ModelProblem::ElementType { name: name(), found: text() }, again),
+            (ModelProblem::Shape { name: name(), shape: vec![2], found: 3 }, report),
+            (ModelProblem::NotANumber { name: name(), index: 3 }, report),
+            (ModelProblem::Name { name: name() }, report),
+            (ModelProblem::Key { key: "checksum" }, "put the text under another key"),
+            (
+                ModelProblem::FormatVersion { found: text() },
+                "install the version of the program that wrote it, or a later one",
+            ),
+            (ModelProblem::NoFormatVersion, again),
+            (ModelProblem::NoChecksum, again),
+            (ModelProblem::Checksum { claimed: text(), found: None }, again),
+            (ModelProblem::LongHeader { bytes: 9 }, "leave out the titles, or fit fewer documents"),
+            (ModelProblem::Memory { bytes: 9 }, "use a larger machine"),
+        ] {
+            let what = problem.to_string();
+            let error = ModelError::new(Path::new("a.safetensors"), problem);
+            assert_eq!(error.to_string(), format!("a.safetensors: {what}\nremedy: {remedy}"));
+            assert!(!what.contains('\n') && error.file() == Path::new("a.safetensors"));
+        }
+        // More bytes than the tables need are not fewer.
+        let long = ModelProblem::Length { expected: 3, found: 9 };
+        assert_eq!(long.to_string(), "the tables need 3 bytes, the file has 9");
+        let exact = ModelProblem::Length { expected: 9, found: 9 };
+        assert!(!exact.to_string().contains("cut short"));
+    }
+}

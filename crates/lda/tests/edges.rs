@@ -3,6 +3,7 @@
 use countgrid_counts::{Bag, CsrBuf, Dense};
 use countgrid_em::{EmOptions, Fit, Learn, Restarts, TablesMut, TablesMutExt, no_observer};
 use countgrid_lda::{Inference, Lda, LdaError, Learner, Options, Shape, Statistics};
+use countgrid_math::Real;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 const TABLES: [f64; 8] = [0.5, 0.1, 0.25, 0.1, 0.25, 0.8, 0.3, 0.3];
@@ -128,6 +129,26 @@ fn no_mass_keeps_topics_and_zeros_stay() {
         learner.maximization(&mut statistics).unwrap();
     }
     assert_eq!((learner.lda().row(0)[1], learner.lda().row(2)[0]), (0.0, 0.0));
+}
+
+/// Shares of a total of 1: the smallest whose logarithm a model takes stays, and what is below becomes zero.
+#[test]
+fn shares_below_the_floor_become_zero() {
+    fn check<T: Real>() {
+        let floor = T::FLOOR;
+        let tables = TABLES.map(T::from_f64).to_vec();
+        let options = Options { smoothing: 0.0, ..Options::default() };
+        let mut learner = Learner::new(Lda::new(shape(), tables).unwrap(), options).unwrap();
+        let (sums, scratch) = (vec![T::zero(); shape().sums_len()], vec![T::zero(); shape().scratch_len(2)]);
+        let mut statistics = Statistics::new(shape(), sums, scratch).unwrap();
+        let (one, half) = (T::one(), T::from_f64(0.5));
+        let counts = [one, half, floor, half, floor * half, floor + floor];
+        statistics.buffer_mut()[..6].copy_from_slice(&counts);
+        learner.maximization(&mut statistics).unwrap();
+        assert_eq!(learner.lda().beta(), [one, half, floor, half, T::zero(), floor + floor]);
+    }
+    check::<f32>();
+    check::<f64>();
 }
 
 /// Draws are those of the seed, bounded away from zero; a seeded start has its documents' words; restarts keep the

@@ -41,7 +41,7 @@ fn embedded(html: &str) -> serde_json::Value {
 #[test]
 fn what_is_out_of_range_is_refused() {
     type Change = fn(&mut Page);
-    let cases: [(Change, PageError); 19] = [
+    let cases: [(Change, PageError); 21] = [
         (|page| page.extents = [0, 4], PageError::EmptyAxis { axis: 0 }),
         (|page| page.extents[1] = 0, PageError::EmptyAxis { axis: 1 }),
         (|page| page.extents = [MAX_CELLS, 2], PageError::TooManyCells { limit: MAX_CELLS }),
@@ -67,8 +67,14 @@ fn what_is_out_of_range_is_refused() {
             |page| page.relief = [[1.0; 11].as_slice(), &[-1.0]].concat(),
             PageError::Value { table: "relief", index: 11 },
         ),
+        (|page| page.added = Some(2), PageError::Added { first: 2, documents: 1 }),
+        (|page| page.added = Some(usize::MAX), PageError::Added { first: usize::MAX, documents: 1 }),
     ];
     assert_eq!(page().check(), Ok(()));
+    // All were added, or none of those that are asked for is left.
+    for added in [Some(0), Some(1), None] {
+        assert_eq!(Page { added, ..page() }.check(), Ok(()));
+    }
     for (change, expected) in cases {
         let mut page = page();
         change(&mut page);

@@ -132,12 +132,16 @@ mod run_time {
             && std::arch::is_x86_feature_detected!("avx512bw")
             && std::arch::is_x86_feature_detected!("avx512dq")
             && std::arch::is_x86_feature_detected!("avx512vl");
-        let best = match (avx2, avx512) {
+        asked.min(best(avx2, avx512)).max(super::compiled_level())
+    }
+
+    /// The best level of a machine that has these instructions.
+    const fn best(avx2: bool, avx512: bool) -> Level {
+        match (avx2, avx512) {
             (true, true) => Level::Avx512,
             (true, false) => Level::Avx2,
             _ => Level::Baseline,
-        };
-        asked.min(best).max(super::compiled_level())
+        }
     }
 
     #[target_feature(enable = "avx2")]
@@ -148,6 +152,18 @@ mod run_time {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     pub(super) fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
         kernel.run()
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_machine_has_the_widest_vectors_of_its_instructions() {
+            let of = |avx2, avx512| best(avx2, avx512);
+            assert_eq!([of(false, false), of(true, false)], [Level::Baseline, Level::Avx2]);
+            assert_eq!([of(false, true), of(true, true)], [Level::Baseline, Level::Avx512]);
+        }
     }
 }
 

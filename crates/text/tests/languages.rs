@@ -31,6 +31,7 @@ fn languages_have_one_code_and_one_name() {
     assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
     for language in Language::all() {
         assert_eq!(language.code().parse(), Ok(language));
+        assert_eq!(format!("{language} {language:?}"), format!("{} {}", language.name(), language.code()));
         assert_eq!(language.name().to_uppercase().parse(), Ok(language));
     }
     assert_eq!("xx".parse::<Language>(), Err(TextError::Language));

@@ -64,34 +64,61 @@ proptest! {
             let mean = values.iter().sum::<f64>() / n;
             let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
             prop_assert!((variances[feature] - variance).abs() <= 1e-13 * variance.max(1.0));
-            let half = variance.sqrt() / 2.0;
-            // A value on the edge may fall to either side by a rounding.
-            prop_assume!(values.iter().all(|x| ((x - mean).abs() - half).abs() > 1e-9));
-            let level: Vec<usize> =
-                values.iter().map(|&x| if x < mean - half { 1 } else { 2 * usize::from(x > mean + half) }).collect();
+            let (level, edge) = deviations(&bags, feature);
+            prop_assume!(!edge);
             let expected = information(&level, &labels);
             prop_assert!((found - expected).abs() <= TOLERANCE, "{found} {expected}");
         }
     }
 
-    /// Each choice has the largest difference among those left, up to rounding.
     #[test]
-    fn mrmr_is_greedy((features, bags, labels) in bags(), count in 0usize..7) {
+    fn mrmr_of_presence_is_greedy((features, bags, labels) in bags(), count in 0usize..7) {
         let chosen = Levels::presence(features, bags.clone()).mrmr(&labels, count);
-        prop_assert_eq!(chosen.len(), count.min(features));
         let present = |feature| level(&bags, feature, |x| usize::from(x > 0.0));
-        for n in 0..chosen.len() {
-            let value = |feature: usize| {
-                let redundancy: f64 =
-                    chosen[..n].iter().map(|&other| information(&present(feature), &present(other))).sum();
-                information(&present(feature), &labels) - if n > 0 { redundancy / n as f64 } else { 0.0 }
-            };
-            let own = value(chosen[n]);
-            for other in (0..features).filter(|other| !chosen[..=n].contains(other)) {
-                prop_assert!(own >= value(other) - 2.0 * TOLERANCE);
-            }
+        is_greedy(&chosen, count, &(0..features).map(present).collect::<Vec<_>>(), &labels)?;
+    }
+
+    #[test]
+    fn mrmr_of_deviations_is_greedy((features, bags, labels) in bags(), count in 0usize..7) {
+        let chosen = Levels::deviations(features, &bags).mrmr(&labels, count);
+        let deviating = |feature| deviations(&bags, feature).0;
+        prop_assume!((0..features).all(|feature| !deviations(&bags, feature).1));
+        is_greedy(&chosen, count, &(0..features).map(deviating).collect::<Vec<_>>(), &labels)?;
+    }
+}
+
+/// Levels below and above half a deviation from the mean, and whether a value is on the edge, where it may fall to either side by
+/// a rounding.
+fn deviations(bags: &Bags, feature: usize) -> (Vec<usize>, bool) {
+    let value = |bag: &Vec<(usize, f64)>| bag.iter().find(|(z, _)| *z == feature).map_or(0.0, |&(_, x)| x);
+    let (values, n) = (bags.iter().map(value).collect::<Vec<f64>>(), bags.len() as f64);
+    let mean = values.iter().sum::<f64>() / n;
+    let half = (values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt() / 2.0;
+    let of = |&x: &f64| if x < mean - half { 1 } else { 2 * usize::from(x > mean + half) };
+    let edge = values.iter().any(|x| ((x - mean).abs() - half).abs() <= 1e-9);
+    (values.iter().map(of).collect(), edge)
+}
+
+/// Each choice has the largest difference among those left, up to rounding.
+fn is_greedy(
+    chosen: &[usize],
+    count: usize,
+    levels: &[Vec<usize>], // of each feature
+    labels: &[usize],
+) -> Result<(), TestCaseError> {
+    prop_assert_eq!(chosen.len(), count.min(levels.len()));
+    for n in 0..chosen.len() {
+        let value = |feature: usize| {
+            let redundancy: f64 =
+                chosen[..n].iter().map(|&other| information(&levels[feature], &levels[other])).sum();
+            information(&levels[feature], labels) - if n > 0 { redundancy / n as f64 } else { 0.0 }
+        };
+        let own = value(chosen[n]);
+        for other in (0..levels.len()).filter(|other| !chosen[..=n].contains(other)) {
+            prop_assert!(own >= value(other) - 2.0 * TOLERANCE);
         }
     }
+    Ok(())
 }
 
 #[test]

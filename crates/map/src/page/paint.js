@@ -28,7 +28,7 @@ const readColours = () => {
 };
 const colourOf = (label) => (label < 0 ? ink.density
   : colouring !== null && isRange(colouring) ? ink.ramp[label] : ink.labels[label % ink.labels.length]);
-const shapeOf = (label) => (label < 0 || (colouring !== null && isRange(colouring)) ? 0 : (label + Math.floor(label / 8) + Math.floor(label / 24)) % 4);
+const shapeOf = (label) => (label < 0 || (colouring !== null && isRange(colouring)) ? 0 : (label + Math.floor(label / 8)) % 4);
 
 /** Adds a document's mark to the path: a circle, a square, a triangle or a diamond of about the same area. */
 const mark = (path, shape, x, y, r) => {

@@ -53,7 +53,7 @@ pub(super) fn draw_mark<B: DrawingBackend>(
     scale: Scale,
 ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
     let (colour, shape) = match label {
-        Some(label) => (COLOURS[label as usize % COLOURS.len()], (label + label / 8 + label / 24) % 4),
+        Some(label) => (COLOURS[label as usize % COLOURS.len()], (label + label / 8) % 4),
         None => (UNLABELLED, 0),
     };
     let around = |offsets: &[(f64, f64)], r: f64| -> Vec<(i32, i32)> {
@@ -84,14 +84,90 @@ pub(super) fn shortened(text: &str, characters: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::COLOURS;
+    use super::*;
 
     #[test]
     fn colours_are_those_of_the_page() {
         let script = include_str!("../page/paint.js");
+        assert!(script.contains("(label + Math.floor(label / 8)) % 4"), "and their shapes");
         let list = script.split_once("light: [").unwrap().1.split_once(']').unwrap().0;
         let of_page: Vec<_> = list.split('"').filter(|text| text.starts_with('#')).collect();
         let own = COLOURS.map(|colour| format!("#{:02x}{:02x}{:02x}", colour.0, colour.1, colour.2));
         assert_eq!(of_page, own);
+    }
+
+    /// The numbers of an attribute.
+    fn numbers(element: &str, name: &str) -> Vec<f64> {
+        let value = element.split_once(&format!(" {name}=\"")).unwrap().1.split_once('"').unwrap().0;
+        value.split([',', ' ']).filter(|text| !text.is_empty()).map(|text| text.parse().unwrap()).collect()
+    }
+
+    /// Middle and area of every form that is drawn, with its colour.
+    fn forms(label: Option<u32>, radius: f64, scale: u32) -> Vec<([f64; 2], f64, String)> {
+        let mut svg = String::new();
+        {
+            let area = SVGBackend::with_string(&mut svg, (2000, 2000)).into_drawing_area();
+            draw_mark(&area, [200.0, 300.0], label, radius, Scale(scale)).unwrap();
+            area.present().unwrap();
+        }
+        let colour = |element: &str| element.split_once("fill=\"").unwrap().1[..7].to_lowercase();
+        let drawn = svg.lines().filter(|line| line.contains("<circle") || line.contains("<polygon"));
+        drawn
+            .map(|element| {
+                if element.contains("<circle") {
+                    let [x, y, r] = ["cx", "cy", "r"].map(|name| numbers(element, name)[0]);
+                    return ([x, y], std::f64::consts::PI * r * r, colour(element));
+                }
+                let points = numbers(element, "points");
+                let (points, _) = points.as_chunks::<2>();
+                let (mut twice, mut middle) = (0.0, [0.0; 2]);
+                for (place, [x, y]) in points.iter().enumerate() {
+                    let [u, v] = points[(place + 1) % points.len()];
+                    let cross = x * v - u * y;
+                    twice += cross;
+                    middle = [middle[0] + (x + u) * cross, middle[1] + (y + v) * cross];
+                }
+                (middle.map(|sum| sum / (3.0 * twice)), twice.abs() / 2.0, colour(element))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn marks_are_around_their_place_in_their_colour_and_edged() {
+        let hex = |colour: RGBColor| format!("#{:02x}{:02x}{:02x}", colour.0, colour.1, colour.2);
+        for (radius, scale) in [(60.0, 1), (60.0, 2), (150.0, 2)] {
+            for label in (0..100).map(Some).chain([None]) {
+                let found = forms(label, radius, scale);
+                let colour = label.map_or(UNLABELLED, |label| COLOURS[label as usize % 24]);
+                let [(_, white, edge), (middle, area, own)] = &found[..] else { panic!("{found:?}") };
+                assert_eq!((edge, own), (&hex(WHITE), &hex(colour)), "{label:?}");
+                let (radius, scale) = (radius * f64::from(scale), f64::from(scale));
+                // About the area of a circle, a pixel more around it, and around the place but for that of a triangle, which
+                // stands on it, and for the roundings to pixels.
+                let circle = std::f64::consts::PI * radius * radius;
+                assert!((area / circle - 1.0).abs() < 0.15, "{label:?}: {area} {circle}");
+                let wider = (radius + 0.8 * scale).powi(2) / radius.powi(2);
+                assert!((white / area / wider - 1.0).abs() < 0.04, "{label:?}: {white} {area}");
+                let [x, y] = [middle[0] - 200.0 * scale, middle[1] - 300.0 * scale];
+                assert!(x.abs() < 1.0 && y.abs() < 0.08 * radius, "{label:?}: {middle:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn labels_of_one_colour_differ_in_shape() {
+        let shape = |label| forms(Some(label), 60.0, 1).last().unwrap().1.round();
+        for label in 0..24 {
+            let shapes: std::collections::BTreeSet<i64> =
+                (0..4).map(|round| shape(label + 24 * round) as i64).collect();
+            assert_eq!(shapes.len(), 4, "{label}");
+        }
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        assert_eq!(shortened("seven", 5), "seven");
+        assert_eq!(shortened("eleven", 5), "elev…");
+        assert_eq!(shortened("äöüß", 3), "äö…");
     }
 }

@@ -356,6 +356,35 @@ mod tests {
     }
 
     #[test]
+    fn places_are_where_their_share_of_the_map_is() {
+        for (extents, size) in
+            [([3, 4], [960.0, 720.0]), ([40, 30], [720.0, 960.0]), ([2, 100], [960.0, 240.0])]
+        {
+            let page = page_of_cells(extents, &[0]);
+            let sheet = Sheet::new(&page).unwrap();
+            assert_eq!(sheet.size, size);
+            for [down, across] in [[0.0, 0.0], [1.0, 1.0], [0.5, 0.25], [0.125, 0.75]] {
+                let place = [down * extents[0] as f64, across * extents[1] as f64];
+                assert_eq!(
+                    sheet.onto(place),
+                    [30.0 + across * size[0], 50.0 + down * size[1]],
+                    "{extents:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn labels_are_named_by_the_number_of_their_documents() {
+        let mut page = page_of_cells([3, 4], &[0, 1, 2, 3, 4, 5, 6]);
+        page.labels = ["one", "two", "none", "three"].map(str::to_owned).to_vec();
+        let labels = [Some(3), Some(1), None, Some(3), Some(0), Some(1), Some(3)];
+        page.documents.iter_mut().zip(labels).for_each(|(document, label)| document.label = label);
+        let sheet = Sheet::new(&page).unwrap();
+        assert_eq!(sheet.entries(), [(3, 3), (1, 2), (0, 1), (2, 0)]);
+    }
+
+    #[test]
     fn a_word_stands_above_the_documents_of_its_cell() {
         let page = page_of_cells([3, 4], &[1, 6]);
         let sheet = Sheet::new(&page).unwrap();
