@@ -74,7 +74,7 @@ fn a_map_of_many_documents_begins_with_mini_batches() {
     stdout(path, &[&map[..], &["-o", "x", "--quiet"]].concat());
     let options = options(&path.join("x/run.toml"));
     let begun = ["batch", "passes", "iterations"].map(|name| options[name].as_str());
-    assert_eq!(begun, ["1320", "8", "5"]);
+    assert_eq!(begun, ["1320", "6", "5"]);
     let fit = ["fit", "many.csv", "--grid", "6x6", "-o", "y", "--quiet"];
     let given = ["--batch", "1320", "--passes", "6", "--iterations", "5"];
     stdout(path, &[&fit[..], &given].concat());
