@@ -192,7 +192,7 @@ impl GridOptions {
     ///
     /// A fit to many bags takes a fraction of the time so. With short bags it is as good: of 100,000 drawn titles the bound is that of
     /// annealing or better, of 30,576 real ones neighbours and held-out likelihoods are the same within their errors. With drawn bags of
-    /// 100 tokens annealing predicts what is held out better, by a hundredth of a nat per token. It is no fit in parts
+    /// 100 tokens annealing predicts what is held out better, by half a hundredth of a nat per token. It is no fit in parts
     /// ([`crate::DistributedTraining`]), which is why it is not the default.
     ///
     /// ```
