@@ -28,10 +28,10 @@ pub struct Summary {
     pub surplus: usize,
 }
 
-/// Documents that are compared by their letters while their number doubles, as long as they are in one language: so many that one in a
-/// hundred is seen (5 expected, and one alone counts for no more than a fifth of a hundredth), so few that a collection takes little longer
-/// the larger it is.
-const COMPARED: u64 = 512;
+/// Documents that are compared by their letters before any is passed over.
+const COMPARED: u64 = 4_096;
+/// Then one in so many is, as long as the documents so far are in one language.
+const ONE_IN: u64 = 16;
 
 /// A form that has not been looked at in a language, and one that is no word of it.
 const UNSEEN: u32 = u32::MAX;
@@ -226,9 +226,11 @@ impl Told {
     pub(crate) fn next_stands_for(&mut self, before: usize) -> u64 {
         let number = self.by_letters;
         self.by_letters += 1;
-        let doubled = (number / COMPARED).checked_ilog2().unwrap_or_default();
-        let one_in = if self.frequent(before).len() > 1 { 1 } else { 1 << doubled };
-        if number.is_multiple_of(one_in) { one_in } else { 0 }
+        match number < COMPARED || self.frequent(before).len() > 1 {
+            true => 1,
+            false if number.is_multiple_of(ONE_IN) => ONE_IN,
+            false => 0,
+        }
     }
 
     /// A document that tells its language or does not, and stands for so many.

@@ -12,9 +12,9 @@ pub enum Languages {
     /// all documents are in; documents in another, and those too short to tell, are taken for the language of the collection of
     /// which they have most stop words, else for that of most documents. English if no document tells.
     ///
-    /// Of the documents of a collection that only letters could tell the language of, the first 1,024 are compared; then, as
-    /// long as the documents so far are in one language by the rule above, one in 2, from the 2,048th on one in 4 and so on, so that 512 are
-    /// whenever their number doubles. Each counts for those that are passed over, which are as if too short to tell.
+    /// Of the documents of a collection that only letters could tell the language of, the first 4,096 are compared; then, as
+    /// long as the documents so far are in one language by the rule above, one in 16, which counts for so many, and the others
+    /// are as if too short to tell.
     #[default]
     Auto,
     /// These: if it is one, all documents are in it, and nothing is detected. Of several the first is that of documents that

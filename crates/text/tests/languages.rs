@@ -238,7 +238,7 @@ fn a_language_after_thousands_of_titles_is_found() {
     let options = TextOptions { max_share: 1.0, ..TextOptions::default() };
     let of = |first, second| bags(titles(first, second), &options).unwrap();
     let both = of(5_000, 500);
-    // Of the French ones an eighth tells until it is enough to compare each again; the others are as if too short to tell.
+    // Of the French ones a sixteenth tells until it is enough to compare each again; the others are as if too short to tell.
     let known = |bags: &countgrid_text::WordBags| match &bags.options.languages {
         Languages::Known(known) => known.iter().map(|language| language.code()).collect::<Vec<_>>(),
         _ => unreachable!("they are found"),
@@ -248,6 +248,6 @@ fn a_language_after_thousands_of_titles_is_found() {
         both.languages.iter().find(|(language, _)| language.code() == "fr").map_or(0, |own| own.1);
     assert!((400..500).contains(&of_french), "{of_french}");
     // So many that each is compared, and so few that they are none of the collection's languages.
-    assert_eq!(of(1_000, 500).languages, [(language("en"), 1_000), (language("fr"), 500)]);
+    assert_eq!(of(3_000, 500).languages, [(language("en"), 3_000), (language("fr"), 500)]);
     assert_eq!(known(&of(5_000, 20)), ["en"]);
 }

@@ -114,7 +114,7 @@ fn the_same_titles_are_passed_over() {
     let options = TextOptions { min_count: Some(1), max_share: 1.0, ..TextOptions::default() };
     let whole = whole(&texts, &options);
     assert!(whole.languages.len() > 1, "{:?}", whole.languages);
-    for borders in [&[][..], &[1, 1_023, 1_024, 6_001], &[5_000, 8_999]] {
+    for borders in [&[][..], &[1, 4_095, 4_096, 6_001], &[5_000, 8_999]] {
         assert_same(&whole, &in_parts(&texts, borders, &options));
     }
     // Had each part been by itself, others would have been passed over.
