@@ -46,9 +46,8 @@ pub enum GridStart {
         iterations: usize,
     },
     /// In mini-batches, in a random order: after the `k`-th the statistics move by `(k + 2)^-0.55` ([`GridStart::STEP_SIZE`]) towards its
-    /// own. The coarser grids
-    /// too are then fitted in mini-batches of this size, in as many passes as make as many updates as they otherwise have iterations,
-    /// [`countgrid_grid::COARSE_ITERATIONS`].
+    /// own. The coarser grids too are then fitted in mini-batches of this size, in as many passes as make as many updates as they
+    /// otherwise have iterations, [`countgrid_grid::COARSE_ITERATIONS`].
     MiniBatches {
         /// Bags of a mini-batch, about; at least 1.
         size: usize,
