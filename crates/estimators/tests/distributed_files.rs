@@ -8,7 +8,7 @@ use countgrid_em::BLOCK_BAGS;
 use countgrid_estimators::{
     BagTotals, ComponentialOptions, ComponentialTraining, DistributedError, DistributedOptions,
     DistributedStart, EstimatorError, GridOptions, GridSchedule, GridStart, GridTraining, LeafDocuments,
-    LeafSums, ModelInfo, Stored, Train,
+    LeafSums, ModelInfo, Progress, Stored, Train,
     distributed::{finish, next_state, partial_sums, start},
     leaf_digests,
 };
@@ -75,7 +75,20 @@ fn begun<T: Stored>(options: &DistributedOptions, bags: &Blocks<T>, labels: &Lab
     carried(start::<T>(options, &from).unwrap())
 }
 
-/// The model by files that go round; the sums of the last part come first.
+/// The state after the next iteration, by files that go round; the sums of the last part come first.
+fn iterated<T: Stored>(state: &ModelFile, documents: &[ModelFile]) -> (ModelFile, Progress, bool) {
+    let mut all: Option<LeafSums<T>> = None;
+    for own in documents.iter().rev() {
+        let sums = LeafSums::from_file(carried(partial_sums(state, own.clone()).unwrap())).unwrap();
+        match &mut all {
+            Some(all) => all.merge(sums).unwrap(),
+            None => all = Some(sums),
+        }
+    }
+    next_state(state, carried(all.unwrap().to_file())).unwrap()
+}
+
+/// The model by files.
 fn by_files<T: Stored>(
     options: &DistributedOptions,
     bags: &Blocks<T>,
@@ -85,15 +98,7 @@ fn by_files<T: Stored>(
     let documents = documents(bags, labels, leaves);
     let mut state = begun(options, bags, labels);
     loop {
-        let mut all: Option<LeafSums<T>> = None;
-        for own in documents.iter().rev() {
-            let sums = LeafSums::from_file(carried(partial_sums(&state, own.clone()).unwrap())).unwrap();
-            match &mut all {
-                Some(all) => all.merge(sums).unwrap(),
-                None => all = Some(sums),
-            }
-        }
-        let (next, progress, done) = next_state(&state, carried(all.unwrap().to_file())).unwrap();
+        let (next, progress, done) = iterated::<T>(&state, &documents);
         assert!(progress.free_energy.is_some());
         state = carried(next);
         if done {
@@ -331,20 +336,9 @@ fn files_of_other_trainings_are_refused() {
     assert!(matches!(refused(mixed.merge(under_next)), DistributedError::State { .. }));
     assert_eq!(mixed, before);
     // Of a training that has ended: labels that are not all there, in order, and known.
-    let iterate = |state: &ModelFile| {
-        let mut all: Option<LeafSums<f32>> = None;
-        for part in &parts {
-            let sums = LeafSums::from_file(partial_sums(state, part.clone()).unwrap()).unwrap();
-            match &mut all {
-                Some(all) => all.merge(sums).unwrap(),
-                None => all = Some(sums),
-            }
-        }
-        next_state(state, all.unwrap().to_file()).unwrap()
-    };
     let (mut ended, mut done) = (next, false);
     while !done {
-        (ended, _, done) = iterate(&ended);
+        (ended, _, done) = iterated::<f32>(&ended, &parts);
     }
     assert_eq!(refused(partial_sums(&ended, parts[0].clone())), DistributedError::Ended);
     let finished = |parts: &[&ModelFile]| finish(&ended, parts.iter().map(|&part| Ok(part.clone())));
