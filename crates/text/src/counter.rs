@@ -5,6 +5,7 @@ use std::{
 
 use crate::{
     Language, Languages, Selection, StopWords, TextError, TextOptions, Tokenizer,
+    language::Candidates,
     parts::Stem,
     phrases::{Part, Phrases, Search},
     tokenizer::Forms,
@@ -28,10 +29,18 @@ pub struct Summary {
     pub surplus: usize,
 }
 
-/// Documents that are compared by their letters before any is passed over.
+/// Documents that are compared by their letters with all languages, as long as there are no more.
 const COMPARED: u64 = 4_096;
-/// Then one in so many is, as long as the documents so far are in one language.
+/// Then one in so many is.
 const ONE_IN: u64 = 16;
+
+/// The language of a document that is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum In<'a> {
+    WhatIsTold,              // by it and those before
+    Known(Option<Language>), // or that it does not tell
+    OneOf(&'a [Language]),   // if its letters tell
+}
 
 /// A form that has not been looked at in a language, and one that is no word of it.
 const UNSEEN: u32 = u32::MAX;
@@ -114,21 +123,33 @@ impl Counter {
     /// assert_eq!((bag.len(), forms.join(" ")), (4, "a dog two dogs a dog".to_owned()));
     /// # Ok::<(), countgrid_text::TextError>(())
     /// ```
-    pub fn read_with(
+    pub fn read_with(&mut self, document: &str, visit: impl FnMut(&str)) -> Result<&[(u32, u32)], TextError> {
+        self.read_in(document, In::WhatIsTold, visit)
+    }
+
+    /// As [`Counter::read_with`], for a document of which something is known.
+    pub(crate) fn read_in(
         &mut self,
         document: &str,
+        language: In<'_>,
         mut visit: impl FnMut(&str),
     ) -> Result<&[(u32, u32)], TextError> {
         let too_many = TextError::TooMany { document: self.detected.len() };
         self.present.clear();
         self.bag.clear();
         let mut documents = 1;
-        let compare = || {
-            documents = self.told.next_stands_for(self.detected.len());
-            documents > 0
+        let candidates = || match language {
+            In::WhatIsTold => {
+                let candidates;
+                (candidates, documents) = self.told.next_by_letters(self.detected.len());
+                candidates
+            }
+            In::OneOf(these) => Candidates::These(these.into()),
+            In::Known(_) => Candidates::None,
         };
         let Forms { forms, joined, line_ends, detected, unspaced } =
-            self.tokenizer.forms_if(document, compare);
+            self.tokenizer.forms_among(document, candidates);
+        let detected = if let In::Known(language) = language { language } else { detected };
         self.line_ends = line_ends;
         self.told.add(detected, documents);
         for form in forms {
@@ -186,9 +207,9 @@ impl Counter {
         WordCounts::new(options, forms, detected)
     }
 
-    /// As [`Counter::finish`], with the languages of the documents, and with the options as they are.
-    pub(crate) fn finish_with(self, detected: Vec<Option<Language>>) -> Result<WordCounts, TextError> {
-        WordCounts::new(self.options, self.forms, detected)
+    /// As [`Counter::finish`], with the options as they are.
+    pub(crate) fn finish_as_is(self) -> Result<WordCounts, TextError> {
+        WordCounts::new(self.options, self.forms, self.detected)
     }
 }
 
@@ -209,28 +230,33 @@ pub(crate) fn settled(
     options
 }
 
-/// The languages that the documents so far told, and which of the next are compared by their letters.
+/// The languages that the documents so far told, and with which of them the next are compared by their letters.
 ///
-/// A comparison takes longer than all else that reads a title. Where one language holds nearly all documents most comparisons
-/// find nothing new, and documents that are not compared are as those that do not tell. Each decision depends on the documents
-/// before it alone, which are read one after the other.
+/// A comparison with all languages takes longer than all else that reads a title, and once thousands were compared it mostly finds
+/// nothing new. Those that are not, for which others stand, can be in a language of the collection alone, and are as those
+/// that do not tell where there is but one. Each decision depends on the documents before it alone, which are read one after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    documents: BTreeMap<Language, u64>, // each that was compared for itself and those passed over
+    documents: BTreeMap<Language, u64>, // each that was compared with all, for itself and those it stands for
     by_letters: u64,                    // documents so far that only letters could tell the language of
 }
 
 impl Told {
-    /// How many documents one stands for that only its letters could tell the language of, after `before` documents; none if it
-    /// is passed over.
-    pub(crate) fn next_stands_for(&mut self, before: usize) -> u64 {
+    /// The languages that a document may be in whose language only its letters could tell, after `before` documents, and how many
+    /// documents it stands for.
+    pub(crate) fn next_by_letters(&mut self, before: usize) -> (Candidates<'static>, u64) {
         let number = self.by_letters;
         self.by_letters += 1;
-        match number < COMPARED || self.frequent(before).len() > 1 {
-            true => 1,
-            false if number.is_multiple_of(ONE_IN) => ONE_IN,
-            false => 0,
+        if number < COMPARED {
+            return (Candidates::All, 1);
         }
+        if number.is_multiple_of(ONE_IN) {
+            return (Candidates::All, ONE_IN);
+        }
+        let frequent = self.frequent(before);
+        let candidates =
+            if frequent.len() > 1 { Candidates::These(frequent.into()) } else { Candidates::None };
+        (candidates, 0)
     }
 
     /// A document that tells its language or does not, and stands for so many.

@@ -1,8 +1,8 @@
 use core::{fmt, str::FromStr};
-use std::{collections::HashMap, sync::OnceLock};
+use std::{borrow::Cow, collections::HashMap, sync::OnceLock};
 
 use rust_stemmers::{Algorithm, Stemmer};
-use whatlang::{Lang, Script};
+use whatlang::{Detector, Info, Lang, Script};
 
 use crate::{TextError, segment::split_within, tokenizer::normal_form};
 
@@ -127,6 +127,13 @@ const LANGUAGES: [Row; 85] = [
     ("zu", "Zulu", Some(Lang::Zul), None),
 ];
 
+/// The languages that a text may be told to be in by frequencies of its letters.
+pub(crate) enum Candidates<'a> {
+    All,
+    These(Cow<'a, [Language]>),
+    None,
+}
+
 impl Language {
     /// English, which a text is taken for that does not tell.
     pub const ENGLISH: Self = Self(0);
@@ -165,21 +172,41 @@ impl Language {
     /// Example: [`Language`].
     #[must_use]
     pub fn detect(text: &str) -> Option<Self> {
-        Self::detect_if(text, || true)
+        Self::detect_among(text, || Candidates::All)
     }
 
-    /// As [`Language::detect`], but frequencies of letters are compared only if asked for, which takes far longer than the rest.
-    pub(crate) fn detect_if(text: &str, compare: impl FnOnce() -> bool) -> Option<Self> {
+    /// As [`Language::detect`], but where only frequencies of letters could tell, a language of the candidates or none. The first
+    /// of them, which a text that does not tell counts as, is compared with the others alone.
+    pub(crate) fn detect_among<'a>(text: &str, candidates: impl FnOnce() -> Candidates<'a>) -> Option<Self> {
         let (sample, _) = split_within(text, SAMPLE);
-        let told_by_script = is_told_by_script(whatlang::detect_script(sample)?);
-        let enough = || sample.chars().filter(|c| c.is_alphabetic()).take(LETTERS).count() == LETTERS;
-        if !(told_by_script || (enough() && compare())) {
+        if is_told_by_script(whatlang::detect_script(sample)?) {
+            return Self::of_letters(&whatlang::detect(sample)?);
+        }
+        if sample.chars().filter(|c| c.is_alphabetic()).take(LETTERS).count() < LETTERS {
             return None;
         }
-        let info = whatlang::detect(sample)?;
-        let found = info.lang();
-        let sure = told_by_script || info.confidence() >= CONFIDENCE;
-        Self::all().find(|language| sure && language.row().2 == Some(found))
+        let is_sure = |info: &Info| info.confidence() >= CONFIDENCE;
+        let all = || Self::of_letters(&whatlang::detect(sample).filter(is_sure)?);
+        match candidates() {
+            Candidates::All => all(),
+            Candidates::These(these) => {
+                // A language scores the same whatever it is compared with, and confidence falls with the score of the next best: what
+                // is not told among a few is not told among all to be one of them, and few take a fraction of the time.
+                let few = these.iter().filter_map(|language| language.row().2).collect();
+                let info = Detector::with_allowlist(few).detect(sample).filter(is_sure)?;
+                let found = Self::of_letters(&info)?;
+                if these.first() == Some(&found) {
+                    Some(found)
+                } else {
+                    all().filter(|language| these.contains(language))
+                }
+            }
+            Candidates::None => None,
+        }
+    }
+
+    fn of_letters(info: &Info) -> Option<Self> {
+        Self::all().find(|language| language.row().2 == Some(info.lang()))
     }
 
     /// The language that words in normal form have enough stop words of, and clearly more than of any other. It takes less
@@ -305,5 +332,46 @@ impl<'de> serde::Deserialize<'de> for Language {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
         name.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*, sample::subsequence};
+
+    use super::*;
+
+    const SENTENCES: [&str; 7] = [
+        "the growth of small towns beside great rivers was slow until trade came with ships",
+        "die Entwicklung kleiner Ortschaften neben breiten Strömen blieb lange durch Hochwasser erschwert",
+        "le développement des petites villes au bord du fleuve restait lent malgré un commerce actif",
+        "el crecimiento de los pueblos cercanos al río fue lento hasta que llegaron barcos mercantes",
+        "pertumbuhan kota kecil di tepi sungai besar berjalan lambat sampai perdagangan datang",
+        "рост малых городов на берегах больших рек был медленным пока не пришла торговля",
+        "розвиток невеликих міст уздовж великих річок залишався повільним доки не прийшла торгівля",
+    ];
+
+    proptest! {
+        /// What is told among a few languages is what is told among all, if it is one of them and not the first.
+        #[test]
+        fn a_few_languages_tell_what_all_do(
+            mut these in subsequence(vec!["en", "de", "fr", "es", "id", "jv", "la", "ru", "uk"], 0..9),
+            numbers in vec((0..SENTENCES.len(), 0..14usize), 0..24),
+            own in 0..SENTENCES.len(), share in 0.0..1.0, // of words of one language
+        ) {
+            these.reverse(); // whichever comes first
+            let these: Vec<Language> = these.into_iter().map(|code| code.parse().unwrap()).collect();
+            let most = (share * numbers.len() as f64) as usize;
+            let words = numbers.iter().enumerate().map(|(place, &(sentence, word))| {
+                let sentence = SENTENCES[if place < most { own } else { sentence }];
+                sentence.split(' ').cycle().nth(word).unwrap()
+            });
+            let text = words.collect::<Vec<_>>().join(" ");
+            let among = Language::detect_among(&text, || Candidates::These((&these[..]).into()));
+            let told = Language::detect(&text).filter(|language| these.contains(language));
+            // What may be the first candidate is not compared with other languages than the candidates.
+            prop_assert!(among == told || (told.is_none() && among == these.first().copied()), "{} {:?}", text, told);
+            prop_assert_eq!(Language::detect_among(&text, || Candidates::None), None);
+        }
     }
 }

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use crate::{
     Counter, Language, Selected, TextError, TextOptions, Tokenizer,
-    counter::{Told, WordCounts, settled},
+    counter::{In, Told, WordCounts, settled},
+    language::Candidates,
     tokenizer::Forms,
 };
 
@@ -48,11 +49,11 @@ impl PartLanguages {
         let mut part = Self::default();
         for document in documents {
             let mut by_letters = false;
-            let compare = || {
+            let candidates = || {
                 by_letters = true;
-                true
+                Candidates::All
             };
-            let Forms { detected, unspaced, .. } = tokenizer.forms_if(document.as_ref(), compare);
+            let Forms { detected, unspaced, .. } = tokenizer.forms_among(document.as_ref(), candidates);
             part.documents.push((detected, by_letters));
             part.unspaced |= unspaced;
         }
@@ -67,21 +68,36 @@ impl PartLanguages {
         let (mut told, mut before) = (Told::default(), 0);
         let mut languages = Vec::with_capacity(parts.len());
         for part in parts {
+            let mut candidates: Vec<Vec<Language>> = Vec::new();
             let of_part = part.documents.iter().map(|&(language, by_letters)| {
-                let documents = if by_letters { told.next_stands_for(before) } else { 1 };
+                let (among, documents) = match by_letters {
+                    true => told.next_by_letters(before),
+                    false => (Candidates::All, 1),
+                };
                 before += 1;
-                let language = language.filter(|_| documents > 0);
-                told.add(language, documents);
-                language
+                match among {
+                    Candidates::All => {
+                        told.add(language, documents);
+                        PartLanguage::Known(language)
+                    }
+                    Candidates::These(these) => {
+                        if candidates.last().is_none_or(|last| *last != *these) {
+                            candidates.push(these.into_owned());
+                        }
+                        PartLanguage::OneOf(candidates.len() - 1)
+                    }
+                    Candidates::None => PartLanguage::Known(None),
+                }
             });
-            languages.push(of_part.collect());
+            let of_part = of_part.collect();
+            languages.push((of_part, candidates));
         }
         let unspaced = parts.iter().any(|part| part.unspaced);
         let options = settled(options.clone(), &told, before, unspaced);
         Tokenizer::new(&options)?;
         Ok(languages
             .into_iter()
-            .map(|languages| PartOptions { options: options.clone(), languages })
+            .map(|(languages, candidates)| PartOptions { options: options.clone(), languages, candidates })
             .collect())
     }
 }
@@ -93,7 +109,16 @@ impl PartLanguages {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PartOptions {
     options: TextOptions,
-    languages: Vec<Option<Language>>, // of documents that tell theirs
+    languages: Vec<PartLanguage>,
+    candidates: Vec<Vec<Language>>,
+}
+
+/// The language of a document of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+enum PartLanguage {
+    Known(Option<Language>), // or that it does not tell
+    OneOf(usize),            // of the candidates with this number, if its letters tell
 }
 
 /// The words of documents by their stems, which are the words themselves without stemming: how often each was read, and how
@@ -126,9 +151,17 @@ impl PartWords {
             return Err(TextError::OtherDocuments { expected, found });
         }
         let mut counter = Counter::new(&part.options)?;
-        let bags = documents.iter().map(|document| Ok(counter.read(document.as_ref())?.to_vec()));
+        let bags = documents.iter().zip(&part.languages).map(|(document, &language)| {
+            let language = match language {
+                PartLanguage::Known(language) => In::Known(language),
+                PartLanguage::OneOf(number) => {
+                    In::OneOf(part.candidates.get(number).map_or(&[], Vec::as_slice))
+                }
+            };
+            Ok(counter.read_in(document.as_ref(), language, |_| ())?.to_vec())
+        });
         let bags = bags.collect::<Result<Vec<_>, TextError>>()?;
-        let mut counts = counter.finish_with(part.languages.clone())?;
+        let mut counts = counter.finish_as_is()?;
         bags.iter().enumerate().for_each(|(document, bag)| _ = counts.add(document, bag));
         let (stems, documents, tokens) = counts.into_parts();
         Ok(Self { stems, documents, tokens })

@@ -7,6 +7,7 @@ use rust_stemmers::Stemmer;
 
 use crate::{
     Language, Languages, StopWords, TextError, TextOptions,
+    language::Candidates,
     noise::{clean, is_noise},
     segment::{is_hiragana, is_ideograph, is_unspaced, words},
 };
@@ -126,11 +127,11 @@ impl Tokenizer {
 
     /// A text up to where its language matters.
     pub(crate) fn forms(&self, text: &str) -> Forms {
-        self.forms_if(text, || true)
+        self.forms_among(text, || Candidates::All)
     }
 
-    /// As [`Tokenizer::forms`]; where only letters could tell the language, they do if asked for.
-    pub(crate) fn forms_if(&self, text: &str, compare: impl FnOnce() -> bool) -> Forms {
+    /// As [`Tokenizer::forms`]; where only letters could tell the language, it is one of the candidates or none.
+    pub(crate) fn forms_among<'a>(&self, text: &str, candidates: impl FnOnce() -> Candidates<'a>) -> Forms {
         if let Some(letters) = self.ngrams {
             let forms: Vec<String> = runs(text, letters).collect();
             let joined = vec![false; forms.len()];
@@ -167,7 +168,8 @@ impl Tokenizer {
                 // Text without spaces is told by its script; its words depend on whether dictionaries cut it.
                 let by_words = if unspaced { None } else { Language::of_stop_words(&forms) };
                 by_words.or_else(|| {
-                    Language::detect_if(&text, compare).filter(|&language| is_plausible(language, &forms))
+                    Language::detect_among(&text, candidates)
+                        .filter(|&language| is_plausible(language, &forms))
                 })
             }
         };

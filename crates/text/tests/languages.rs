@@ -251,3 +251,32 @@ fn a_language_after_thousands_of_titles_is_found() {
     assert_eq!(of(3_000, 500).languages, [(language("en"), 3_000), (language("fr"), 500)]);
     assert_eq!(known(&of(5_000, 20)), ["en"]);
 }
+
+/// Where several languages are frequent every later title may tell to be in one of them, and what others there are is seen in one of sixteen.
+#[test]
+fn titles_in_several_languages_are_told_and_counted() {
+    let english = "Understanding programming language semantics through operational reasoning";
+    let french = "Méthodologie générale conception logicielle systèmes répartis hétérogènes";
+    let german = "Kommissionsmitteilung Europäischer Gemeinschaften, Wirtschaftspolitische Zusammenarbeit";
+    let options = TextOptions { max_share: 1.0, ..TextOptions::default() };
+    let of = |bags: &countgrid_text::WordBags, code| {
+        bags.languages.iter().find(|(language, _)| language.code() == code).map_or(0, |own| own.1)
+    };
+    // Two languages from the beginning: all are told, though most are compared with the two alone.
+    let titles = |n: usize| [english, french][n % 2];
+    let two = bags((0..9_000).map(titles), &options).unwrap();
+    assert_eq!(two.languages, [(language("en"), 4_500), (language("fr"), 4_500)]);
+    // A third comes later: the one in sixteen tells, and then each does.
+    let third = bags((0..9_000).map(|n| if n < 6_000 { titles(n) } else { german }), &options).unwrap();
+    let (found, all) = (of(&third, "de"), 3_000);
+    assert!((all - 16 * 8..all).contains(&found), "{found}");
+    assert_eq!(
+        (of(&third, "en") - (all - found), of(&third, "fr")),
+        (3_000, 3_000),
+        "the others count as English"
+    );
+    // So few of another that the collection is not in it.
+    let few = bags((0..9_000).map(|n| if n % 150 == 7 { german } else { titles(n) }), &options).unwrap();
+    assert_eq!(of(&few, "de"), 0);
+    assert_eq!(of(&few, "en") + of(&few, "fr"), 9_000);
+}
