@@ -16,7 +16,7 @@ use crate::{
     error::{long_enough, same_length},
     estep::{Chunk, Source, SparsityEstimate, Tempering, peak},
     mstep::{Deferred, sum_windows},
-    tiles::Tiles,
+    tiles::{MOST_LANES, Tiles},
 };
 
 /// What inference needs of a grid: the logarithm of `h` of every feature at every window and `log p` of every
@@ -364,28 +364,63 @@ impl<'a, T: Real, const D: usize> Posterior<'a, T, D> {
         });
     }
 
+    /// Calls `visit(slot, q)` for every tile with a window of positive probability: the [slot](Shape::for_each_slot) of its first
+    /// window, and the probabilities of all its windows, whose slots are one after the other; padding has none. In a fraction of
+    /// the time of [`Posterior::for_each`], for what keeps its tables by slot.
+    ///
+    /// ```
+    /// # use countgrid_counts::Dense;
+    /// # use countgrid_grid::{Grid, LogHistograms, Shape};
+    /// # let shape = Shape::from_sides([4], [2], 2)?;
+    /// # let grid = Grid::new(shape, [0.9, 0.9, 0.1, 0.1, 0.1, 0.1, 0.9, 0.9, 0.25, 0.25, 0.25, 0.25])?;
+    /// # let mut scratch = vec![0.0_f64; shape.posterior_scratch_len::<f64>(16).max(shape.plane_scratch_len())];
+    /// # let histograms = LogHistograms::pack(&grid, vec![0.0; shape.histograms_len::<f64>()], &mut scratch)?;
+    /// let mut sums = vec![0.0; shape.slots::<f64>()]; // over bags, of the probability of each window
+    /// histograms.posteriors(&Dense::new(2, &[5_u32, 0, 0, 5])?, &mut scratch, |_, posterior| {
+    ///     posterior.for_each_tile(|slot, q| sums[slot..].iter_mut().zip(q).for_each(|(sum, q)| *sum += q));
+    /// })?;
+    /// let mut by_cell = [0.0; 4];
+    /// shape.for_each_slot::<f64>(|slot, cell| by_cell[cell] = sums[slot]);
+    /// assert!(by_cell[0] > 0.9 && by_cell[2] > 0.9 && by_cell[1] < 0.2);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[inline(always)]
+    pub fn for_each_tile(&self, mut visit: impl FnMut(usize, &[T])) {
+        let (blocks, mass) = (self.chunk.bag_blocks(self.bag), self.bag_posterior.mass);
+        let mut buffer = [T::zero(); MOST_LANES];
+        blocks.for_each_alive(self.tiles.count(), |tile, lanes| {
+            let (q, _) = buffer.split_at_mut(T::LANES.min(MOST_LANES));
+            q.iter_mut().zip(lanes).for_each(|(q, &e)| *q = e / mass);
+            visit(tile * T::LANES, q);
+        });
+    }
+
     /// The most probable window, of equals the first.
     pub fn mode(&self) -> usize {
-        let (mut best, mut peak) = (0, T::zero());
-        self.for_each(|cell, q| {
-            if q > peak {
-                (best, peak) = (cell, q);
-            }
-        });
-        best
+        let mut best = [(0, T::zero())];
+        self.best(&mut best);
+        best[0].0
     }
 
     /// The most probable windows and their probabilities, the best first, of equals the first in the order of cells.
     /// Returns how many there are: as many as the slice holds, or as have a positive probability.
     pub fn best(&self, best: &mut [(usize, T)]) -> usize {
         let mut found = 0;
-        self.for_each(|cell, q| {
-            let ahead = best.iter().take(found).take_while(|&&(_, other)| other >= q).count();
-            let longer = (found + 1).min(best.len());
-            if let Some(rest) = best.get_mut(ahead..longer).filter(|rest| !rest.is_empty()) {
-                rest.rotate_right(1);
-                rest[0] = (cell, q);
-                found = longer;
+        self.for_each_tile(|slot, tile| {
+            for (&q, slot) in tile.iter().zip(slot..) {
+                let enough = found == best.len() && best.last().is_none_or(|&(_, least)| q < least);
+                if enough || !(q > T::zero()) {
+                    continue;
+                }
+                let Some(cell) = self.tiles.cell(slot) else { continue };
+                let is_ahead = |&&(other, p): &&(usize, T)| p > q || (p == q && other < cell);
+                let ahead = best.iter().take(found).take_while(is_ahead).count();
+                let longer = (found + 1).min(best.len());
+                if let Some(rest) = best.get_mut(ahead..longer).filter(|rest| !rest.is_empty()) {
+                    rest.rotate_right(1);
+                    rest[0] = (cell, q);
+                    found = longer;
+                }
             }
         });
         found

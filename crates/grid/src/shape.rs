@@ -174,6 +174,22 @@ impl<const D: usize> Shape<D> {
         if posterior > plane { posterior } else { plane }
     }
 
+    /// Slots of windows in tables of type `T` that are kept tile by tile: the cells, and padding where tiles stick out of the torus.
+    #[must_use]
+    pub const fn slots<T: Real>(&self) -> usize {
+        self.tiles::<T>().slots()
+    }
+
+    /// Calls `visit(slot, cell)` for every cell, in the order of its slots; those that are left out are padding.
+    ///
+    /// Example: [`Posterior::for_each_tile`](crate::Posterior::for_each_tile).
+    pub fn for_each_slot<T: Real>(&self, mut visit: impl FnMut(usize, usize)) {
+        let tiles = self.tiles::<T>();
+        (0..tiles.slots())
+            .filter_map(|slot| Some((slot, tiles.cell(slot)?)))
+            .for_each(|(slot, cell)| visit(slot, cell));
+    }
+
     pub(crate) const fn tiles<T: Real>(&self) -> Tiles<D> {
         match Tiles::new(self.windows.torus(), T::LANES) {
             Some(tiles) => tiles,

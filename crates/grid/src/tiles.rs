@@ -63,6 +63,27 @@ impl<const D: usize> Tiles<D> {
         self.count * self.lanes
     }
 
+    /// The cell of a slot; none for padding.
+    pub(crate) const fn cell(&self, slot: usize) -> Option<usize> {
+        let (mut tile, mut lane) = (slot / self.lanes, slot % self.lanes);
+        let (mut cell, mut stride, mut axis) = (0, 1, D);
+        while axis > 0 {
+            axis -= 1;
+            let (count, shift) = (self.counts[axis], self.shifts[axis]);
+            if count == 0 {
+                return None;
+            }
+            let x = ((tile % count) << shift) + (lane & ((1 << shift) - 1));
+            if x >= self.extents[axis] {
+                return None;
+            }
+            cell += x * stride;
+            stride *= self.extents[axis];
+            (tile, lane) = (tile / count, lane >> shift);
+        }
+        if tile > 0 { None } else { Some(cell) }
+    }
+
     /// Calls `visit(cell, tile, lane, length)` for every run of cells, in order, that lie side by side
     /// both in a plane and in a tile.
     #[inline(always)]
@@ -168,7 +189,7 @@ impl<const D: usize> Tiles<D> {
 }
 
 /// Lanes of a row at most.
-const MOST_LANES: usize = 16;
+pub(crate) const MOST_LANES: usize = 16;
 
 /// Where the lanes of a tile lie in a plane, as runs of neighbours.
 #[derive(Clone, Copy, Debug)]
@@ -303,6 +324,11 @@ mod tests {
                     by_runs[cell..cell + length].copy_from_slice(&packed[slot..slot + length]);
                 });
                 assert_eq!(by_runs, plane);
+                for slot in 0..tiles.slots() + 2 * lanes {
+                    let (tile, lane) = (slot / lanes, slot % lanes);
+                    let number = packed.get((tile * 3 + 1) * lanes + lane).filter(|&&number| number > 0);
+                    assert_eq!(tiles.cell(slot), number.map(|&number| number as usize - 1), "{slot}");
+                }
                 // From the middle on, tiles are the same.
                 let middle = tiles.count() / 2;
                 let mut half = packed.clone();

@@ -277,6 +277,52 @@ fn the_best_windows_are_those_of_the_whole_posterior() {
     }
 }
 
+/// Of windows that are equally probable, those come first whose cells do, in whatever order tiles are visited; and by tiles a
+/// posterior has the same probabilities as by cells.
+#[test]
+fn tiles_hold_the_whole_posterior() {
+    fn check<T: Real, const D: usize>(extents: [usize; D]) {
+        let shape = Shape::from_sides(extents, [1; D], 2).unwrap();
+        let cells = shape.cells();
+        // Every other cell, and each of the first three, has the first feature.
+        let first = |cell: usize| T::from_f64(if cell.is_multiple_of(2) || cell < 3 { 0.9 } else { 0.1 });
+        let prior = (0..cells).map(|_| T::from_f64(1.0 / cells as f64));
+        let table = (0..cells).map(first).chain((0..cells).map(|cell| T::one() - first(cell))).chain(prior);
+        let grid = Grid::new(shape, table.collect::<Vec<_>>()).unwrap();
+        let mut scratch = vec![T::zero(); shape.plane_scratch_len() + shape.posterior_scratch_len::<T>(9)];
+        let histograms =
+            LogHistograms::pack(&grid, vec![T::zero(); shape.histograms_len::<T>()], &mut scratch).unwrap();
+        for count in [1u32, 300] {
+            let counts = [count, 0, 0, 0, count, count];
+            let bags = Dense::new(2, &counts).unwrap();
+            let visit = |_, posterior: &Posterior<'_, T, D>| {
+                let (mut by_cell, mut by_tile) = (vec![T::zero(); cells], vec![T::zero(); cells]);
+                posterior.for_each(|cell, q| by_cell[cell] = q);
+                let mut by_slot = vec![T::zero(); shape.slots::<T>()];
+                posterior.for_each_tile(|slot, q| by_slot[slot..slot + q.len()].copy_from_slice(q));
+                shape.for_each_slot::<T>(|slot, cell| by_tile[cell] = by_slot[slot]);
+                assert_eq!(by_tile, by_cell);
+                let padding = by_slot.iter().filter(|&&q| q > T::zero()).count();
+                assert_eq!(padding, by_cell.iter().filter(|&&q| q > T::zero()).count());
+                let mut order: Vec<usize> = (0..cells).filter(|&cell| by_cell[cell] > T::zero()).collect();
+                order.sort_by(|&a, &b| by_cell[b].partial_cmp(&by_cell[a]).unwrap()); // stable
+                let mut best = vec![(0, T::zero()); 5];
+                let found = posterior.best(&mut best);
+                let expected: Vec<_> = order.iter().take(5).map(|&cell| (cell, by_cell[cell])).collect();
+                assert_eq!(best[..found], expected);
+                assert_eq!(posterior.mode(), order[0]);
+            };
+            histograms.posteriors(&bags, &mut scratch, visit).unwrap();
+        }
+    }
+    check::<f32, 1>([1]);
+    check::<f32, 2>([9, 23]);
+    check::<f64, 2>([9, 23]);
+    check::<f32, 3>([3, 11, 13]);
+    check::<f64, 3>([2, 5, 7]);
+    check::<f32, 2>([40, 40]);
+}
+
 /// An axis along which windows have one cell is a stack of grids: a bag's evidence is the mean of what it would be on
 /// each, and its posterior divides among them.
 #[test]

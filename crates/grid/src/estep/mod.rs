@@ -207,9 +207,26 @@ impl<'a, T: Real> BagBlocks<'a, T> {
             }
             None => self.chunk.block(tile, self.bag)?,
         };
-        let Blocks { peaks, scores, .. } = &self.chunk.blocks;
-        let alive = *peaks.get(block)? > T::zero();
-        alive.then(|| scores.get(block * T::LANES..(block + 1) * T::LANES))?
+        self.chunk.alive(block)
+    }
+
+    /// Calls `visit(tile, lanes)` with all that [`BagBlocks::alive`] gives, in the order of tiles.
+    #[inline(always)]
+    pub(crate) fn for_each_alive(mut self, tiles: usize, mut visit: impl FnMut(usize, &'a [T])) {
+        match self.index {
+            Some((of, blocks)) => {
+                for (&tile, &block) in of.iter().zip(blocks) {
+                    if let Some(lanes) = self.chunk.alive(whole(block)) {
+                        visit(whole(tile), lanes);
+                    }
+                }
+            }
+            None => (0..tiles).for_each(|tile| {
+                if let Some(lanes) = self.alive(tile) {
+                    visit(tile, lanes);
+                }
+            }),
+        }
     }
 }
 
@@ -491,6 +508,14 @@ impl<'a, T: Real> Chunk<'a, T> {
     pub(crate) fn bag_blocks(&self, bag: usize) -> BagBlocks<'_, T> {
         let index = self.by_bag.as_ref().and_then(|by_bag| by_bag.of(bag));
         BagBlocks { chunk: self, bag, index, next: 0 }
+    }
+
+    /// A block's posterior, times the bag's mass, unless it is zero altogether.
+    #[inline(always)]
+    fn alive(&self, block: usize) -> Option<&[T]> {
+        let Blocks { peaks, scores, .. } = &self.blocks;
+        let alive = *peaks.get(block)? > T::zero();
+        alive.then(|| scores.get(block * T::LANES..(block + 1) * T::LANES))?
     }
 
     /// Where a bag's block in a tile is, if it has one; found by a search in lists.
