@@ -11,7 +11,8 @@ use countgrid_math::Real;
 use serde_json::Value;
 
 use crate::{
-    AXES, EstimatorError, FittedComponential, FittedGrid, GridLayout, ModelInfo, Stored, format_sides,
+    AXES, BagInference, EstimatorError, FittedComponential, FittedGrid, GridLayout, GridPlacement, ModelInfo,
+    Stored, blocks::zeros, format_sides, grid::PositionReader,
 };
 
 /// The fact of a page that has the checksum of its model.
@@ -120,8 +121,38 @@ impl<T: Stored> FittedGrid<T> {
     /// [`EstimatorError::Page`] for a grid that cannot be shown on a page; those of [`FittedGrid::for_each_posterior`].
     pub fn pages(&self, corpus: &Corpus<T>) -> Result<Vec<GridPage>, EstimatorError> {
         let mut pages = PageBuilder::new(self.layout(), corpus)?;
-        self.add_documents(&mut pages, corpus, |_| ())?;
+        self.add_documents(&mut pages, corpus, |_, _, _| (), |()| ())?;
         pages.finish(&self.info, self.grid().tables().0, &self.to_file())
+    }
+
+    /// The same, and the positions of all documents as of [`FittedGrid::place`], from posteriors that are worked out once for both.
+    ///
+    /// ```
+    /// use countgrid_corpus::{Corpus, CorpusOptions};
+    /// use countgrid_estimators::{GridOptions, GridTraining, Train};
+    /// let texts = ["red ants", "blue ants", "red sky"];
+    /// let mut corpus = Corpus::<f32>::from_texts(&texts, &CorpusOptions::default())?;
+    /// let plan = GridOptions::default().plan(&mut corpus)?;
+    /// let grid = GridTraining::new(plan, &corpus.bags)?.finish()?;
+    /// let (pages, places) = grid.pages_and_places(&corpus)?;
+    /// assert_eq!((pages.len(), pages[0].documents), (1, 3));
+    /// assert_eq!(places, grid.place(&corpus.bags)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`FittedGrid::pages`].
+    pub fn pages_and_places(
+        &self,
+        corpus: &Corpus<T>,
+    ) -> Result<(Vec<GridPage>, Vec<GridPlacement>), EstimatorError> {
+        let mut pages = PageBuilder::new(self.layout(), corpus)?;
+        let reader = PositionReader::new(self.layout(), self.shape(), self.labels())?;
+        let mut places = Vec::with_capacity(corpus.bags.len());
+        let place = |tokens, posterior: &Posterior<'_, T, AXES>, best| reader.place(tokens, posterior, best);
+        self.add_documents(&mut pages, corpus, place, |place| places.push(place))?;
+        let pages = pages.finish(&self.info, self.grid().tables().0, &self.to_file())?;
+        Ok((pages, places))
     }
 }
 
@@ -172,25 +203,27 @@ impl<T: Stored> FittedGrid<T> {
     ) -> Result<AddedDocuments, EstimatorError> {
         let mut pages = PageBuilder::new(self.layout(), corpus)?;
         let mut known = 0.0;
-        self.add_documents(&mut pages, corpus, |tokens| known += tokens)?;
+        self.add_documents(&mut pages, corpus, |tokens, _, _| tokens, |tokens| known += tokens)?;
         pages.add_to(page, name, known, &self.to_file())
     }
 
-    /// Adds the documents with their best windows; `seen` is told the tokens of each.
-    fn add_documents(
+    /// Adds the documents with their best windows; `read` is given the tokens of each, its posterior and the best of its windows,
+    /// and `seen`, in the order of documents, what it returns.
+    fn add_documents<R: Send>(
         &self,
         pages: &mut PageBuilder<'_, T>,
         corpus: &Corpus<T>,
-        mut seen: impl FnMut(f64),
+        read: impl Fn(f64, &Posterior<'_, T, AXES>, (usize, T)) -> R + Sync,
+        mut seen: impl FnMut(R),
     ) -> Result<(), EstimatorError> {
         let planes = *pages.map.planes();
         let best = |_, tokens: f64, posterior: &Posterior<'_, T, AXES>| {
             let mut best = [(0, T::zero()); WINDOWS];
             let found = if tokens > 0.0 { posterior.best(&mut best) } else { 0 };
-            (tokens, best, found, layer_mass(&planes, posterior))
+            (read(tokens, posterior, best[0]), best, found, layer_mass(&planes, posterior))
         };
-        self.map_posteriors(&corpus.bags, best, |bag, (tokens, best, found, mass)| {
-            seen(tokens);
+        self.map_posteriors(&corpus.bags, best, |bag, (what, best, found, mass)| {
+            seen(what);
             pages.add(bag, &best[..found], &mass);
         })
     }
@@ -208,7 +241,7 @@ impl<T: Stored> FittedComponential<T> {
         name: &str,
     ) -> Result<AddedDocuments, EstimatorError> {
         let mut known = 0.0;
-        let pages = self.page_documents(corpus, |tokens| known += tokens)?;
+        let pages = self.page_documents(corpus, |tokens, _| known += tokens)?;
         pages.add_to(page, name, known, &self.to_file())
     }
 
@@ -219,20 +252,37 @@ impl<T: Stored> FittedComponential<T> {
     /// [`EstimatorError::Page`] for a grid that cannot be shown on a page; those of
     /// [`FittedComponential::for_each_inference`].
     pub fn pages(&self, corpus: &Corpus<T>) -> Result<Vec<GridPage>, EstimatorError> {
-        let pages = self.page_documents(corpus, |_| ())?;
+        let pages = self.page_documents(corpus, |_, _| ())?;
         pages.finish(&self.info, self.grid().tables().0, &self.to_file())
     }
 
-    /// The documents of a page, each with the windows that it draws most from; `seen` is told the tokens of each.
+    /// The same, and the positions of all documents as of [`FittedComponential::place`], inferred once for both.
+    ///
+    /// # Errors
+    /// Those of [`FittedComponential::pages`].
+    pub fn pages_and_places(
+        &self,
+        corpus: &Corpus<T>,
+    ) -> Result<(Vec<GridPage>, Vec<GridPlacement>), EstimatorError> {
+        let reader = PositionReader::new(self.layout(), self.shape(), self.labels())?;
+        let (mut places, mut row) = (Vec::with_capacity(corpus.bags.len()), zeros(reader.slots().len())?);
+        let pages =
+            self.page_documents(corpus, |tokens, found| places.push(reader.infer(tokens, found, &mut row)))?;
+        let pages = pages.finish(&self.info, self.grid().tables().0, &self.to_file())?;
+        Ok((pages, places))
+    }
+
+    /// The documents of a page, each with the windows that it draws most from; `seen` is told the tokens of each and what is
+    /// inferred of it.
     fn page_documents<'a>(
         &'a self,
         corpus: &'a Corpus<T>,
-        mut seen: impl FnMut(f64),
+        mut seen: impl FnMut(f64, &BagInference<'_, T>),
     ) -> Result<PageBuilder<'a, T>, EstimatorError> {
         let mut pages = PageBuilder::new(self.layout(), corpus)?;
         let mut order: Vec<usize> = Vec::new();
         self.for_each_inference(&corpus.bags, |bag, tokens, found| {
-            seen(tokens);
+            seen(tokens, &found);
             order.clear();
             if tokens > 0.0 {
                 order.extend((0..found.shares.len()).filter(|&cell| found.shares[cell] > T::zero()));

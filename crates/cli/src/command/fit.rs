@@ -265,13 +265,6 @@ impl<T: Stored> FittedGridModel<T> {
         }
     }
 
-    pub(crate) fn place(&self, bags: &Blocks<T>) -> Result<Vec<GridPlacement>, EstimatorError> {
-        match self {
-            Self::Plain(grid) => grid.place(bags),
-            Self::Componential(grid) => grid.place(bags),
-        }
-    }
-
     pub(crate) fn to_file(&self) -> ModelFile {
         match self {
             Self::Plain(grid) => grid.to_file(),
@@ -279,10 +272,13 @@ impl<T: Stored> FittedGridModel<T> {
         }
     }
 
-    pub(crate) fn pages(&self, corpus: &Corpus<T>) -> Result<Vec<GridPage>, EstimatorError> {
+    pub(crate) fn pages_and_places(
+        &self,
+        corpus: &Corpus<T>,
+    ) -> Result<(Vec<GridPage>, Vec<GridPlacement>), EstimatorError> {
         match self {
-            Self::Plain(grid) => grid.pages(corpus),
-            Self::Componential(grid) => grid.pages(corpus),
+            Self::Plain(grid) => grid.pages_and_places(corpus),
+            Self::Componential(grid) => grid.pages_and_places(corpus),
         }
     }
 }

@@ -94,7 +94,7 @@ fn draw<T: Stored>(
     let options = &options.for_map(&corpus);
     let chosen = (options, &input.options.words);
     let grid = fit(&mut corpus, args.title.as_deref(), chosen, &checkpoints, report, interrupt)?;
-    let pages = grid.pages(&corpus)?;
+    let (pages, positions) = grid.pages_and_places(&corpus)?;
     if corpus.documents.len() < FEW_DOCUMENTS {
         let documents = corpus.documents.len();
         report.note(format_args!("too few documents for a map ({documents}): where they lie tells little"));
@@ -113,7 +113,7 @@ fn draw<T: Stored>(
     }
     let mut places = Vec::new();
     let axes = grid.layout().extents().len();
-    write_places((&mut places, args.raw_csv), axes, grid.label_names(), &corpus, &grid.place(&corpus.bags)?)
+    write_places((&mut places, args.raw_csv), axes, grid.label_names(), &corpus, &positions)
         .map_err(Failure::output)?;
     rendered.push((&files.places, places));
     let left_out = files.left_out(&corpus);

@@ -237,10 +237,9 @@ impl<T: Stored> FittedComponential<T> {
     /// Those of [`FittedComponential::for_each_inference`].
     pub fn place<C: Storable>(&self, bags: &Blocks<C>) -> Result<Vec<GridPlacement>, EstimatorError> {
         let reader = PositionReader::new(&self.layout, self.shape(), self.labels.as_ref())?;
-        let mut placements = Vec::with_capacity(bags.len());
+        let (mut placements, mut row) = (Vec::with_capacity(bags.len()), zeros(reader.slots().len())?);
         self.for_each_inference(bags, |_, tokens, found| {
-            let position = (tokens > 0.0).then(|| reader.read(found.shares, found.bound));
-            placements.push(GridPlacement { tokens, position });
+            placements.push(reader.infer(tokens, &found, &mut row));
         })?;
         Ok(placements)
     }
@@ -318,10 +317,12 @@ impl<T: Stored> FittedComponential<T> {
             return Ok(());
         }
         let mut collector = LabelCollector::new(shape, names.len())?;
+        let mut row = zeros(collector.slots().len())?;
         self.for_each_inference(bags, |bag, tokens, found| {
             let label = labels.by_document.get(bag).copied().flatten();
             if let Some(label) = label.filter(|_| tokens > 0.0) {
-                collector.add(found.shares, label as usize);
+                let shares = collector.slots().pack(found.shares, &mut row);
+                collector.add(&shares, label as usize);
             }
         })?;
         let Some(embedded) = collector.finish()? else { return Ok(()) };

@@ -1,13 +1,13 @@
-use std::collections::HashSet;
+use std::{collections::HashSet, marker::PhantomData};
 
 use countgrid_corpus::{Blocks, Storable};
-use countgrid_em::Tables;
+use countgrid_em::{Tables, TablesMut};
 use countgrid_grid::{
-    Embedding, GridError, LabelSums, Labels, Readout, Shape, WindowPosterior, label_scratch_len,
-    label_sums_len,
+    Embedding, GridError, LabelSums, Labels, Readout, Shape, label_scratch_len, label_sums_len,
 };
-use countgrid_math::Real;
+use countgrid_math::{Kernel, Level, Real, dispatch};
 
+use super::slots::{Slots, TilePosterior};
 use crate::{AXES, EstimatorError, FittedGrid, blocks::zeros};
 
 /// The labels of a grid, with the shares that are read off at each window.
@@ -80,39 +80,89 @@ impl<T: Real> GridLabels<T> {
     }
 }
 
-/// Sums of labels over documents, each at its position.
-pub(crate) struct LabelCollector {
+/// Sums of labels over documents, each at its position, whose posteriors are of type `T`.
+pub(crate) struct LabelCollector<T> {
     shape: Shape<AXES>,
-    sums: LabelSums<f64, Vec<f64>, AXES>,
-    some: bool,
+    slots: Slots,
+    planes: Vec<f64>, // [1 + label][slot]: over all documents, and over those with each label
+    documents: Vec<f64>, // with each label
     refused: Option<GridError>,
+    scalar: PhantomData<T>,
 }
 
-impl LabelCollector {
+impl<T: Real> LabelCollector<T> {
     pub(crate) fn new(shape: Shape<AXES>, labels: usize) -> Result<Self, EstimatorError> {
-        let length = label_sums_len(&shape, labels).unwrap_or(usize::MAX);
-        let sums = LabelSums::new(shape, labels, zeros(length)?)?;
-        Ok(Self { shape, sums, some: false, refused: None })
+        let slots = Slots::new::<T>(&shape)?;
+        let planes = zeros(slots.len().saturating_mul(labels.saturating_add(1)))?;
+        Ok(Self { shape, slots, planes, documents: zeros(labels)?, refused: None, scalar: PhantomData })
+    }
+
+    /// The places of windows.
+    pub(crate) fn slots(&self) -> &Slots {
+        &self.slots
     }
 
     /// Adds a document that has tokens.
-    pub(crate) fn add<T: Real>(&mut self, posterior: &(impl WindowPosterior<T> + ?Sized), label: usize) {
-        self.some = true;
-        self.refused = self.refused.take().or(self.sums.add_class(posterior, label).err());
+    pub(crate) fn add(&mut self, posterior: &impl TilePosterior<T>, label: usize) {
+        let (slots, classes) = (self.slots.len(), self.documents.len());
+        let Some((all, planes)) = self.planes.split_at_mut_checked(slots) else { return };
+        match (self.documents.get_mut(label), planes.chunks_exact_mut(slots.max(1)).nth(label)) {
+            (Some(documents), Some(plane)) => {
+                *documents += 1.0;
+                dispatch(Add { posterior, planes: [all, plane], scalar: PhantomData });
+            }
+            _ => {
+                self.refused = self.refused.take().or(Some(GridError::NoSuchClass { class: label, classes }))
+            }
+        }
     }
 
     /// The shares at each window; `None` without documents.
     pub(crate) fn finish(self) -> Result<Option<Labels<f64, Vec<f64>, AXES>>, EstimatorError> {
-        if let Some(error) = self.refused {
+        let Self { shape, slots, planes, documents, refused, .. } = self;
+        if let Some(error) = refused {
             return Err(error.into());
         }
-        if !self.some {
+        let all: f64 = documents.iter().sum();
+        if all == 0.0 {
             return Ok(None);
         }
-        let mut scratch = zeros(label_scratch_len(&self.shape))?;
-        let table = zeros(self.sums.targets().saturating_mul(self.shape.cells()))?;
-        let embedding = Embedding::new(self.sums, &mut scratch)?;
+        let (cells, labels) = (shape.cells(), documents.len());
+        let length = label_sums_len(&shape, labels).unwrap_or(usize::MAX);
+        let mut sums = LabelSums::new(shape, labels, zeros(length)?)?;
+        let (tables, totals) = sums.buffer_mut().split_at_mut((1 + labels) * cells);
+        for (table, plane) in tables.chunks_exact_mut(cells).zip(planes.chunks_exact(slots.len())) {
+            table.iter_mut().zip(slots.by_cell()).for_each(|(sum, slot)| *sum = plane[slot]);
+        }
+        totals.iter_mut().zip(std::iter::once(all).chain(documents)).for_each(|(total, of)| *total = of);
+        drop(planes);
+        let mut scratch = zeros(label_scratch_len(&shape))?;
+        let table = zeros(labels.saturating_mul(cells))?;
+        let embedding = Embedding::new(sums, &mut scratch)?;
         Ok(Some(embedding.labels(Readout::Window, table, &mut scratch)?))
+    }
+}
+
+/// Adds a posterior to planes.
+struct Add<'a, P, T> {
+    posterior: &'a P,
+    planes: [&'a mut [f64]; 2],
+    scalar: PhantomData<T>,
+}
+
+impl<P: TilePosterior<T>, T: Real> Kernel for Add<'_, P, T> {
+    type Output = ();
+    const WIDEST: Level = Level::Avx512;
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { posterior, planes: [all, plane], .. } = self;
+        posterior.for_each_tile(|slot, q| {
+            for sums in [&mut *all, &mut *plane] {
+                let sums = sums.get_mut(slot..slot + q.len()).unwrap_or_default();
+                sums.iter_mut().zip(q).for_each(|(sum, &q)| *sum += Real::to_f64(q));
+            }
+        });
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod memory;
 mod options;
 mod placement;
 mod plan;
+mod slots;
 
 pub(crate) use self::{
     file::{info_and_layout, labels_of, window_table, write_labels},

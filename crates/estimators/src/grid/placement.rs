@@ -1,9 +1,10 @@
 use countgrid_corpus::{Blocks, Storable};
-use countgrid_grid::{Posterior, Shape, WindowPosterior};
-use countgrid_math::Real;
+use countgrid_grid::{Posterior, Shape};
+use countgrid_math::{Kernel, Level, Real, dispatch};
 use countgrid_torus::Torus;
 
-use crate::{AXES, EstimatorError, FittedGrid, GridLabels, GridLayout, blocks::zeros};
+use super::slots::{Slots, TilePosterior};
+use crate::{AXES, BagInference, EstimatorError, FittedGrid, GridLabels, GridLayout, blocks::zeros};
 
 /// The position of a bag on a grid.
 ///
@@ -41,29 +42,24 @@ impl<T: Real> FittedGrid<T> {
     pub fn place<C: Storable>(&self, bags: &Blocks<C>) -> Result<Vec<GridPlacement>, EstimatorError> {
         let reader = PositionReader::new(self.layout(), self.shape(), self.labels())?;
         let mut placements = Vec::with_capacity(bags.len());
-        let read = |tokens: f64, posterior: &Posterior<'_, T, AXES>| {
-            let position =
-                (tokens > 0.0).then(|| reader.read(posterior, Real::to_f64(posterior.log_evidence())));
-            GridPlacement { tokens, position }
+        let read = |_, tokens: f64, posterior: &Posterior<'_, T, AXES>| {
+            let mut best = [(0, T::zero())];
+            posterior.best(&mut best);
+            reader.place(tokens, posterior, best[0])
         };
-        self.map_posteriors(
-            bags,
-            |_, tokens, posterior| read(tokens, posterior),
-            |_, placement| {
-                placements.push(placement);
-            },
-        )?;
+        self.map_posteriors(bags, read, |_, placement| placements.push(placement))?;
         Ok(placements)
     }
 }
 
-/// Reads positions off posteriors over windows, which visit every window that counts: what belongs to a window lies side by side.
+/// Reads positions off posteriors over windows.
 pub(crate) struct PositionReader<'a, T> {
     layout: &'a GridLayout,
     torus: Torus<AXES>,
+    slots: Slots,
     labels: usize,
-    shares: Vec<T>,       // [cell][label]
-    directions: Vec<f64>, // [cell][axis][2], of the axes that the grid has
+    shares: Vec<T>,       // [tile][label][lane]
+    directions: Vec<f64>, // [tile][axis][2][lane], of the axes that the grid has
 }
 
 impl<'a, T: Real> PositionReader<'a, T> {
@@ -74,47 +70,127 @@ impl<'a, T: Real> PositionReader<'a, T> {
     ) -> Result<Self, EstimatorError> {
         let (torus, axes) = (*shape.windows().torus(), layout.extents().len());
         let (cells, names) = (shape.cells(), labels.map_or(0, |labels| labels.names().len()));
-        let mut shares = zeros(names.saturating_mul(cells))?;
+        let slots = Slots::new::<T>(shape)?;
+        // Where row `row` of so many has a cell.
+        let place = |slot: usize, rows: usize, row: usize| {
+            (slot / T::LANES * rows + row) * T::LANES + slot % T::LANES
+        };
+        let mut shares = zeros(names.saturating_mul(slots.len()))?;
         for (label, of) in labels.iter().flat_map(|labels| labels.table().chunks_exact(cells)).enumerate() {
-            shares.iter_mut().skip(label).step_by(names).zip(of).for_each(|(share, &of)| *share = of);
+            for (slot, &share) in slots.by_cell().zip(of) {
+                shares[place(slot, names, label)] = share;
+            }
         }
-        let mut directions = zeros(cells.saturating_mul(2 * axes))?;
+        let mut directions = zeros(slots.len().saturating_mul(2 * axes))?;
         let by_axis =
             torus.extents().map(|extent| (0..extent).map(|x| direction(x, extent)).collect::<Vec<_>>());
-        for (cell, directions) in directions.chunks_exact_mut(2 * axes.max(1)).enumerate() {
+        for (cell, slot) in slots.by_cell().enumerate() {
             let of_axes = torus.coords_of(cell).into_iter().zip(&by_axis).skip(AXES - axes);
-            let (directions, _) = directions.as_chunks_mut();
-            directions.iter_mut().zip(of_axes).for_each(|(direction, (x, of))| *direction = of[x]);
+            for (row, part) in of_axes.flat_map(|(x, of)| of[x]).enumerate() {
+                directions[place(slot, 2 * axes, row)] = part;
+            }
         }
-        Ok(Self { layout, torus, labels: names, shares, directions })
+        Ok(Self { layout, torus, slots, labels: names, shares, directions })
     }
 
+    /// The places of windows.
+    pub(crate) fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// The placement of a document, whose most probable window is `best`.
+    pub(crate) fn place(
+        &self,
+        tokens: f64,
+        posterior: &Posterior<'_, T, AXES>,
+        best: (usize, T),
+    ) -> GridPlacement {
+        let log_evidence = Real::to_f64(posterior.log_evidence());
+        let position = (tokens > 0.0).then(|| self.read(posterior, best, log_evidence));
+        GridPlacement { tokens, position }
+    }
+
+    /// The placement of a document by what is inferred of it; `row` is a row of slots, whose padding is zero.
+    pub(crate) fn infer(&self, tokens: f64, found: &BagInference<'_, T>, row: &mut [T]) -> GridPlacement {
+        let position = (tokens > 0.0).then(|| {
+            let larger = |best: (usize, T), (cell, &share): (usize, &T)| {
+                if share > best.1 { (cell, share) } else { best }
+            };
+            let best = found.shares.iter().enumerate().fold((0, T::zero()), larger);
+            self.read(&self.slots.pack(found.shares, row), best, found.bound)
+        });
+        GridPlacement { tokens, position }
+    }
+
+    /// The position of a document whose most probable window, of equals the first, is `best`.
     pub(crate) fn read(
         &self,
-        posterior: &(impl WindowPosterior<T> + ?Sized),
+        posterior: &impl TilePosterior<T>,
+        (window, probability): (usize, T),
         log_evidence: f64,
     ) -> GridPosition {
-        let (torus, extents) = (&self.torus, self.layout.extents());
-        let (mut best, mut mean, mut read) =
-            ((0, 0.0), CircularMean::default(), vec![T::zero(); self.labels]);
-        posterior.for_each(|cell, share| {
-            let q = share.to_f64();
-            let directions = self.directions.get(2 * cell * extents.len()..).unwrap_or_default();
-            mean.add_towards(directions.as_chunks().0, extents.len(), q);
-            let labels = self.shares.get(cell * self.labels..).unwrap_or_default();
-            read.iter_mut().zip(labels).for_each(|(read, &of)| *read += share * of);
-            if q > best.1 {
-                best = (cell, q);
-            }
+        let extents = self.layout.extents();
+        let rows = 2 * extents.len();
+        let mut directions = [0.0; 2 * AXES * MOST_LANES];
+        let mut shares = vec![T::zero(); self.labels * T::LANES];
+        dispatch(Means {
+            posterior,
+            tables: (&self.directions, &self.shares),
+            sums: (&mut directions[..rows * T::LANES], &mut shares),
         });
+        let mut mean = CircularMean::default();
+        let of_axes = directions[..rows * T::LANES].chunks_exact(2 * T::LANES);
+        for (sums, lanes) in mean.sums.iter_mut().skip(AXES - extents.len()).zip(of_axes) {
+            let (cos, sin) = lanes.split_at(T::LANES);
+            *sums = [cos.iter().sum(), sin.iter().sum()];
+        }
+        let shares = shares.chunks_exact(T::LANES);
+        let shares = shares.map(|lanes| lanes.iter().fold(T::zero(), |sum, &share| sum + share));
         let axes = (AXES - extents.len()..).zip(extents);
         GridPosition {
-            window: self.layout.coordinates(torus, best.0),
-            probability: best.1,
+            window: self.layout.coordinates(&self.torus, window),
+            probability: probability.to_f64(),
             mean: axes.map(|(axis, &extent)| mean.coordinate(axis, extent)).collect(),
             log_evidence,
-            label: largest(&read),
+            label: largest(shares),
         }
+    }
+}
+
+/// Lanes of a tile at most.
+const MOST_LANES: usize = 16;
+
+/// Sums over windows of their probabilities times each row of two tables `[tile][row][lane]`, in each lane for itself.
+struct Means<'a, P, T> {
+    posterior: &'a P,
+    tables: (&'a [f64], &'a [T]),
+    sums: (&'a mut [f64], &'a mut [T]), // [row][lane]
+}
+
+impl<P: TilePosterior<T>, T: Real> Kernel for Means<'_, P, T> {
+    type Output = ();
+    const WIDEST: Level = Level::Avx512;
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { posterior, tables: (directions, shares), sums: (towards, of_labels) } = self;
+        posterior.for_each_tile(|slot, q| {
+            let mut wide = [0.0; MOST_LANES];
+            wide.iter_mut().zip(q).for_each(|(wide, &q)| *wide = Real::to_f64(q));
+            let tile = slot / T::LANES;
+            let rows = directions.get(tile * towards.len()..).unwrap_or_default();
+            for (sums, row) in towards.chunks_exact_mut(T::LANES).zip(rows.chunks_exact(T::LANES)) {
+                for ((sum, &x), &q) in sums.iter_mut().zip(row).zip(&wide) {
+                    *sum += q * x;
+                }
+            }
+            let rows = shares.get(tile * of_labels.len()..).unwrap_or_default();
+            for (sums, row) in of_labels.chunks_exact_mut(T::LANES).zip(rows.chunks_exact(T::LANES)) {
+                for ((sum, &x), &q) in sums.iter_mut().zip(row).zip(q) {
+                    *sum += q * x;
+                }
+            }
+        });
     }
 }
 
@@ -125,12 +201,12 @@ fn direction(x: usize, extent: usize) -> [f64; 2] {
 }
 
 /// The largest and its index, of equals the first.
-fn largest<T: Real>(shares: &[T]) -> Option<(usize, f64)> {
+fn largest<T: Real>(shares: impl Iterator<Item = T>) -> Option<(usize, f64)> {
     let larger = |best: Option<(usize, f64)>, (index, share): (usize, f64)| match best {
         Some(best) if best.1 >= share => Some(best),
         _ => Some((index, share)),
     };
-    shares.iter().map(|&share| Real::to_f64(share)).enumerate().fold(None, larger)
+    shares.map(Real::to_f64).enumerate().fold(None, larger)
 }
 
 /// The circular mean of a posterior along every axis; none where its directions cancel.
@@ -155,17 +231,11 @@ pub struct CircularMean {
 impl CircularMean {
     /// Adds a window with its probability.
     pub fn add(&mut self, torus: &Torus<AXES>, cell: usize, q: f64) {
-        let (coordinates, extents) = (torus.coords_of(cell), torus.extents());
-        let directions: [_; AXES] = core::array::from_fn(|axis| direction(coordinates[axis], extents[axis]));
-        self.add_towards(&directions, AXES, q);
-    }
-
-    /// The same of a window whose directions are known, along the last so many axes: along the others there is one cell.
-    fn add_towards(&mut self, directions: &[[f64; 2]], axes: usize, q: f64) {
-        let sums = self.sums.iter_mut().skip(AXES - axes.min(AXES));
-        for (sum, [cos, sin]) in sums.zip(directions) {
-            sum[0] += q * cos;
-            sum[1] += q * sin;
+        let coordinates = torus.coords_of(cell).into_iter().zip(torus.extents());
+        for (sums, (x, extent)) in self.sums.iter_mut().zip(coordinates) {
+            let [cos, sin] = direction(x, extent);
+            sums[0] += q * cos;
+            sums[1] += q * sin;
         }
     }
 
