@@ -2,6 +2,8 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use flate2::{Compression, write::GzEncoder};
+#[cfg(feature = "rayon")]
+use rayon::prelude::*;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -244,25 +246,29 @@ fn texts(documents: &[Document]) -> std::io::Result<Vec<String>> {
     if documents.iter().all(|document| document.text.is_empty()) {
         return Ok(Vec::new());
     }
-    let (mut chunks, mut chunk) = (Vec::new(), String::new());
-    let mut pack = |chunk: &mut String| {
+    // The character that ends a text is not in it.
+    const REPLACEMENT: char = '\u{fffd}';
+    let mut bytes = 0;
+    let chunks = documents.split_inclusive(|document| {
+        bytes += document.text.len() + 2 * document.text.matches('\0').count() + 1; // three bytes for one
+        let is_last = bytes >= CHUNK;
+        bytes *= usize::from(!is_last);
+        is_last
+    });
+    let pack = |documents: &[Document]| {
         let mut packed = GzEncoder::new(Vec::new(), Compression::default());
-        packed.write_all(std::mem::take(chunk).as_bytes())?;
-        chunks.push(base64(&packed.finish()?));
-        std::io::Result::Ok(())
-    };
-    for document in documents {
-        // The character that ends a text is not in it.
-        document.text.chars().for_each(|c| chunk.push(if c == '\0' { '\u{fffd}' } else { c }));
-        chunk.push('\0');
-        if chunk.len() >= CHUNK {
-            pack(&mut chunk)?;
+        let mut chunk = String::new();
+        for document in documents {
+            document.text.chars().for_each(|c| chunk.push(if c == '\0' { REPLACEMENT } else { c }));
+            chunk.push('\0');
         }
-    }
-    if !chunk.is_empty() {
-        pack(&mut chunk)?;
-    }
-    Ok(chunks)
+        packed.write_all(chunk.as_bytes())?;
+        Ok(base64(&packed.finish()?))
+    };
+    #[cfg(feature = "rayon")]
+    return chunks.collect::<Vec<_>>().into_par_iter().map(pack).collect();
+    #[cfg(not(feature = "rayon"))]
+    chunks.map(pack).collect()
 }
 
 /// Weights as shares of the largest, in four digits: the unit does not matter, the bytes do.
