@@ -6,8 +6,6 @@
 
 mod places;
 mod rewrite;
-#[cfg(test)]
-mod tests;
 
 use places::{Place, byte_at, places};
 use proc_macro2::LineColumn;
@@ -25,12 +23,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mutants = input["mutants"].as_array().ok_or("`mutants` is no list")?;
     let mut files = BTreeMap::<&str, Vec<(usize, &Value)>>::new();
     for (index, mutant) in mutants.iter().enumerate() {
-        files.entry(mutant["file"].as_str().ok_or("a mutant without its file")?).or_default().push((index, mutant));
+        files
+            .entry(mutant["file"].as_str().ok_or("a mutant without its file")?)
+            .or_default()
+            .push((index, mutant));
     }
     let (mut answers, mut next) = (vec![Value::Null; mutants.len()], 1);
     for (file, mutants) in files {
         let text = std::fs::read_to_string(from.join(file))?;
-        let new = switched(&text, &mutants, &mut next, &mut answers).map_err(|error| format!("{file}: {error}"))?;
+        let new =
+            switched(&text, &mutants, &mut next, &mut answers).map_err(|error| format!("{file}: {error}"))?;
         for (index, _) in mutants {
             if answers[index]["reason"].is_null() {
                 answers[index]["file"] = json!(file);
@@ -43,7 +45,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The text with its mutants, each with its index, and the answer for each.
-fn switched(text: &str, mutants: &[(usize, &Value)], next: &mut u32, answers: &mut [Value]) -> Result<String, Box<dyn Error>> {
+fn switched(
+    text: &str,
+    mutants: &[(usize, &Value)],
+    next: &mut u32,
+    answers: &mut [Value],
+) -> Result<String, Box<dyn Error>> {
     let places = places(&syn::parse_file(text)?);
     let mut changes = Vec::new();
     for &(index, mutant) in mutants {
@@ -55,7 +62,9 @@ fn switched(text: &str, mutants: &[(usize, &Value)], next: &mut u32, answers: &m
             Some(Err(reason)) => answers[index] = json!({"reason": reason}),
             Some(Ok(Place { form, range, const_fn })) => {
                 let change = Change { index, form: *form, range: range.clone(), out, replacement };
-                if *form == places::Form::Value && syn::parse_str::<syn::Expr>(&changed(text, &change)).is_err() {
+                if *form == places::Form::Value
+                    && syn::parse_str::<syn::Expr>(&changed(text, &change)).is_err()
+                {
                     answers[index] = json!({"reason": "does not parse"});
                 } else {
                     answers[index] = json!({"const_fn": const_fn});

@@ -61,14 +61,19 @@ fn range(node: &impl Spanned) -> Range<usize> {
 
 fn is_arithmetic(op: &BinOp) -> bool {
     use BinOp::{Add, BitAnd, BitOr, BitXor, Div, Mul, Rem, Shl, Shr, Sub};
-    matches!(op, Add(_) | Sub(_) | Mul(_) | Div(_) | Rem(_) | Shl(_) | Shr(_) | BitAnd(_) | BitOr(_) | BitXor(_))
+    matches!(
+        op,
+        Add(_) | Sub(_) | Mul(_) | Div(_) | Rem(_) | Shl(_) | Shr(_) | BitAnd(_) | BitOr(_) | BitXor(_)
+    )
 }
 
 /// Whether a condition binds variables, which `let` does only where no parenthesis is around it.
 fn binds(condition: &Expr) -> bool {
     match condition {
         Expr::Let(_) => true,
-        Expr::Binary(binary) => matches!(binary.op, BinOp::And(_)) && (binds(&binary.left) || binds(&binary.right)),
+        Expr::Binary(binary) => {
+            matches!(binary.op, BinOp::And(_)) && (binds(&binary.left) || binds(&binary.right))
+        }
         _ => false,
     }
 }
@@ -88,7 +93,12 @@ impl Visitor {
         self.places.insert((genre, start), if self.constant { Err("in a constant") } else { Ok(place) });
     }
 
-    fn body(&mut self, signature: &syn::Signature, block: Option<&syn::Block>, visit: impl FnOnce(&mut Self)) {
+    fn body(
+        &mut self,
+        signature: &syn::Signature,
+        block: Option<&syn::Block>,
+        visit: impl FnOnce(&mut Self),
+    ) {
         let before = (self.const_fn, self.constant);
         (self.const_fn, self.constant) = (signature.constness.is_some(), false);
         if let Some(first) = block.and_then(|block| block.stmts.first()) {

@@ -60,7 +60,8 @@ impl Writer<'_> {
     fn range(&mut self, range: Range<usize>, mut sites: &[Site<'_>]) {
         let mut at = range.start;
         while let Some((site, rest)) = sites.split_first() {
-            let (inside, after) = rest.split_at(rest.partition_point(|other| other.range.start < site.range.end));
+            let (inside, after) =
+                rest.split_at(rest.partition_point(|other| other.range.start < site.range.end));
             self.out.push_str(&self.text[at..site.range.start]);
             self.site(site, inside);
             (at, sites) = (site.range.end, after);
@@ -96,7 +97,8 @@ impl Writer<'_> {
                 Form::Body => format!("return {};", change.replacement),
                 Form::Value => format!("({})", changed(self.text, change)),
             });
-            let written = Written { index: change.index, number, change: start..self.out.len(), site: begin..begin };
+            let written =
+                Written { index: change.index, number, change: start..self.out.len(), site: begin..begin };
             self.written.push(written);
             self.out.push_str(if site.form == Form::Arm { "" } else { " } " });
         }
