@@ -111,7 +111,7 @@ def spans(message, primary):
 
 
 def blamed(error, places):
-    """The mutants that an error is in, and whether it is in the change itself; else those it mentions, or is around, or is in."""
+    """The mutants that an error is in, and whether it is in the change itself; else those that it mentions, is around, or is next to."""
     for primary in [True, False]:
         for span in spans(error, primary):
             inside = [name for name, place in places.items() if within(span, place, "change")]
@@ -121,12 +121,13 @@ def blamed(error, places):
         sites = {name: place["site"][1] - place["site"][0] for name, place in places.items() if within(span, place, "site")}
         if sites:
             return [(name, False) for name, length in sites.items() if length == min(sites.values())]
-    return [(name, False) for span in spans(error, True) for name, place in places.items() if contains(span, place)]
-
-
-def contains(span, place):
-    start, end = place["site"]
-    return span["file_name"] == place["file"] and span["byte_start"] <= start and end <= span["byte_end"]
+    for span in spans(error, True):
+        sites = {name: place["site"][0] - span["byte_start"] for name, place in places.items() if place["file"] == span["file_name"]}
+        around = [name for name, distance in sites.items() if 0 <= distance <= span["byte_end"] - span["byte_start"]]
+        near = [name for name, distance in sites.items() if abs(distance) == min(map(abs, sites.values()))]
+        if around or near:
+            return [(name, False) for name in around or near]
+    return []
 
 
 def within(span, place, what):

@@ -39,7 +39,7 @@ pub fn rewrite(text: &str, changes: Vec<Change<'_>>, next: &mut u32) -> (String,
     let mut sites = BTreeMap::new();
     for change in changes {
         // What is outside before what is inside, and what is empty before what begins there.
-        let key = (change.range.start, change.range.len() > 0, Reverse(change.range.end), change.form);
+        let key = (change.range.start, !change.range.is_empty(), Reverse(change.range.end), change.form);
         let site = Site { form: change.form, range: change.range.clone(), changes: Vec::new() };
         sites.entry(key).or_insert(site).changes.push(change);
     }
