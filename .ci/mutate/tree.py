@@ -42,7 +42,7 @@ class Tree:
 
     def digest(self):
         """Of what decides which mutants there are and what the tests say."""
-        listed = subprocess.run(["git", "ls-files", "-z", "crates", "Cargo.toml", "Cargo.lock", ".ci/mutate", ".ci/mutants.toml"],
+        listed = subprocess.run(["git", "ls-files", "-z", "crates", "Cargo.toml", "Cargo.lock", ".ci/mutate/src", SWITCH, ".ci/mutants.toml"],
                                 cwd=self.root, check=True, stdout=subprocess.PIPE, text=True).stdout
         paths = [self.root / name for name in listed.split("\0") if name]
         return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in paths if path.is_file())).hexdigest()
