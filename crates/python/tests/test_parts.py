@@ -182,3 +182,21 @@ def test_children_have_the_same_bits(way, tmp_path):
     command = [sys.executable, tmp_path / "children.py", way]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.stdout == "same\n", done.stderr
+
+
+def test_parts_are_two_for_each_worker_and_not_too_many():
+    from countgrid.distributed import _parts as parts
+
+    def numbers(leaves, workers):
+        group = parts.leaves_of_part(leaves, workers)
+        assert group & (group - 1) == 0
+        return group, -(-leaves // group)
+
+    assert [numbers(*given) for given in [(1, 4), (8, 1), (8, 2), (8, 4), (9, 2)]] == [(1, 1), (4, 2), (2, 4), (1, 8), (2, 5)]
+    for workers in (1, 3, 100, 1000):
+        for leaves in (1, 511, 512, 513, 2048, 100_000):
+            group, count = numbers(leaves, workers)
+            assert count <= parts.MOST_PARTS
+            assert count <= 4 * workers or group == 1
+            # With half as many leaves in each there would be more than twice the workers, or more than the most.
+            assert group == 1 or leaves // group >= 2 * workers or 2 * leaves > parts.MOST_PARTS * group

@@ -128,10 +128,14 @@ def columns_of(shapes: Sequence[tuple[int, int]]) -> int:
     return columns
 
 
+#: Parts at most: a client needs some three milliseconds for each in every iteration, for its sums and for adding them up.
+MOST_PARTS = 512
+
+
 def leaves_of_part(leaves: int, workers: int) -> int:
     """Leaves of a part: a power of two, so that its sums are one table; if there are enough, two parts for each worker."""
     group = 1
-    while leaves // (2 * group) >= 2 * max(workers, 1):
+    while leaves // (2 * group) >= 2 * max(workers, 1) or leaves > MOST_PARTS * group:
         group *= 2
     return group
 
