@@ -134,7 +134,9 @@ proptest! {
     /// the floor.
     #[test]
     fn mean_field_terms_are_the_definition(p in problem(5, 12), sweeps in 0..4_usize) {
-        prop_assume!(p.log_likelihood().is_finite());
+        if !p.log_likelihood().is_finite() {
+            return Ok(());
+        }
         let (states, n) = (p.states(), p.x.len());
         let mut q = vec![0.0; n * states];
         p.hmm::<f64>().mean_field(&p.sequence(), sweeps, &mut q, &mut p.scratch()).unwrap();
@@ -167,7 +169,9 @@ proptest! {
     #[test]
     fn a_model_is_its_exact_terms(p in problem(4, 20)) {
         let log_p = p.log_likelihood();
-        prop_assume!(log_p.is_finite());
+        if !log_p.is_finite() {
+            return Ok(());
+        }
         let tolerance = Tolerance::absolute(p.x.len() as f64 * close::<f64>());
         prop_assert!(check_terms_sum(&p.hmm::<f64>(), &p.sequence(), tolerance).is_ok());
     }
