@@ -11,6 +11,9 @@ mod blocks;
 #[cfg(feature = "alloc")]
 mod chunks;
 mod contracts;
+mod delegation;
 mod fitting;
+#[cfg(any(feature = "nalgebra", feature = "ndarray"))]
+mod matrices;
 mod stepwise;
 mod tables;
