@@ -42,13 +42,13 @@ fn views_say_their_alphabet_and_whether_they_hold_anything() {
 /// Tokens of a bag, symbols of a sequence, also by reference.
 #[test]
 fn lengths() {
-    fn length(datum: impl Length) -> f64 {
+    fn length<D: Length>(datum: D) -> f64 {
         datum.length()
     }
     let bag = Bag::new(9, &[2, 7], &[1.5, 3.0]).unwrap();
     let sequence = Sequence::new(2, &[0_u8, 1, 1]).unwrap();
-    assert_eq!((length(bag), length(&bag)), (4.5, 4.5));
-    assert_eq!((length(sequence), length(&sequence)), (3.0, 3.0));
+    assert_eq!((length(bag), length::<&Bag<'_, f64>>(&bag)), (4.5, 4.5));
+    assert_eq!((length(sequence), length::<&Sequence<'_, u8>>(&sequence)), (3.0, 3.0));
     assert_eq!(length(Bag::<u8>::new(9, &[], &[]).unwrap()), 0.0);
 }
 

@@ -145,8 +145,8 @@ proptest! {
         let starts: Vec<f64> = (0..states).map(|i| -q[i] * log(p.start[i])).collect();
         let mut pairs = Vec::new();
         for (now, next) in q.chunks(states).zip(q.chunks(states).skip(1)) {
-            for i in 0..states {
-                pairs.extend((0..states).map(|j| -now[i] * next[j] * log(p.trans[i][j])));
+            for (q, row) in now.iter().zip(&p.trans) {
+                pairs.extend(next.iter().zip(row).map(|(next, &p)| -q * next * log(p)));
             }
         }
         let emission = |at: usize| log(p.emit[at % states][usize::from(p.x[at / states])]);
