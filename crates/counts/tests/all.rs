@@ -5,5 +5,6 @@ mod event;
 mod fuzzing;
 mod matrices;
 mod sequences;
+mod supports;
 #[cfg(feature = "alloc")]
 mod views;

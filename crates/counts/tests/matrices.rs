@@ -89,6 +89,15 @@ fn every_bad_matrix_is_named() {
     let same = MatrixBags::new(Strided::new(&[0_u8, 3], [2, 2], [0, 1]).unwrap()).unwrap();
     assert_eq!(read(&same), [[(1, 3)], [(1, 3)]]);
 
+    // Outside the matrix there is no count, also where the slice has one.
+    let counts = [1_u8, 2, 3, 4, 5, 6];
+    let strided = Strided::new(&counts, [2, 2], [3, 1]).unwrap();
+    assert_eq!([(0, 1), (1, 1)].map(|(bag, feature)| strided.count(bag, feature)), [Some(2), Some(5)]);
+    assert_eq!(
+        [(0, 2), (0, 3), (2, 0), (1, usize::MAX)].map(|(bag, feature)| strided.count(bag, feature)),
+        [None; 4]
+    );
+
     for count in [-1.0, f64::NAN, f64::INFINITY] {
         let refused = BagsError::Count { bag: 1, feature: 0 };
         assert_eq!(MatrixBags::new(array![[0.0, 1.0], [count, 1.0]]).unwrap_err(), refused);

@@ -1,6 +1,6 @@
 //! Sequences of symbols: what is refused, and views.
 
-use countgrid_counts::{Sequence, Sequences, SequencesBuf, SequencesError, Symbol};
+use countgrid_counts::{Bag, Length, Sequence, Sequences, SequencesBuf, SequencesError, Symbol};
 use proptest::prelude::*;
 
 #[test]
@@ -27,6 +27,43 @@ fn symbols_convert_where_they_fit() {
     assert_eq!((u8::try_index(255), u8::try_index(256)), (Some(255), None));
     assert_eq!((u16::try_index(65_536), u32::try_index(65_536)), (None, Some(65_536)));
     assert_eq!(usize::try_index(usize::MAX).map(Symbol::index), Some(usize::MAX));
+    assert_eq!((7_u8.index(), 300_u16.index(), 70_000_u32.index()), (7, 300, 70_000));
+}
+
+#[test]
+fn views_say_their_alphabet_and_whether_they_hold_anything() {
+    let all = Sequences::new(4, &[0, 2, 3], &[0_u8, 3, 1]).unwrap();
+    let none = all.slice(1..1).unwrap();
+    assert_eq!((all.symbols(), all.len(), all.is_empty()), (4, 2, false));
+    assert_eq!((none.symbols(), none.len(), none.is_empty()), (4, 0, true));
+    assert!(all.iter().all(|sequence| sequence.symbols() == 4));
+}
+
+/// Tokens of a bag, symbols of a sequence, also by reference.
+#[test]
+fn lengths() {
+    fn length<D: Length>(datum: D) -> f64 {
+        datum.length()
+    }
+    let bag = Bag::new(9, &[2, 7], &[1.5, 3.0]).unwrap();
+    let sequence = Sequence::new(2, &[0_u8, 1, 1]).unwrap();
+    assert_eq!((length(bag), length::<&Bag<'_, f64>>(&bag)), (4.5, 4.5));
+    assert_eq!((length(sequence), length::<&Sequence<'_, u8>>(&sequence)), (3.0, 3.0));
+    assert_eq!(length(Bag::<u8>::new(9, &[], &[]).unwrap()), 0.0);
+}
+
+/// A sequence that is refused is named by its place, in the error and in its text, and leaves what was there.
+#[test]
+fn a_refused_sequence_is_named() {
+    let mut sequences = SequencesBuf::new(4);
+    sequences.push([0_u8, 3]).unwrap();
+    sequences.push([1]).unwrap();
+    let before = sequences.clone();
+    assert_eq!(sequences.push([]), Err(SequencesError::Empty { sequence: 2 }));
+    let error = sequences.push([0, 4]).unwrap_err();
+    assert_eq!(error, SequencesError::Symbol { sequence: 2, position: 1, symbol: 4, symbols: 4 });
+    assert_eq!(error.to_string(), "sequence 2 has symbol 4 at position 1, needs to be below 4");
+    assert_eq!(sequences, before);
 }
 
 proptest! {

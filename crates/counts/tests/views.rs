@@ -15,6 +15,7 @@ proptest! {
         prop_assert_eq!(buf.column(0), None);
         let both = BagsWithColumns::new(buf.clone()).unwrap();
         prop_assert_eq!(read(&both), read(&buf));
+        prop_assert_eq!((both.features(), both.len(), both.bags()), (FEATURES, rows.len(), &buf));
         for feature in 0..FEATURES {
             let (bags, counts) = both.column(feature).unwrap();
             let found: Vec<_> = bags.iter().map(|&bag| bag as usize).zip(counts.iter().copied()).collect();

@@ -11,6 +11,10 @@ mod blocks;
 #[cfg(feature = "alloc")]
 mod chunks;
 mod contracts;
+#[cfg(feature = "alloc")]
+mod delegation;
 mod fitting;
+#[cfg(any(feature = "nalgebra", feature = "ndarray"))]
+mod matrices;
 mod stepwise;
 mod tables;

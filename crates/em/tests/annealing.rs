@@ -121,6 +121,7 @@ fn every_temperature_is_met_by_noise_of_its_own_and_none_by_default() {
     // The last call gives the model back its exact posterior.
     let betas = [0.25, 0.5, 0.75, 1.0, 1.0, 1.0, 1.0];
     assert_eq!(sizes(&run(&schedule)), betas.map(|beta| (beta, 0.0)));
+    assert!(run(&schedule).iter().all(|&(_, seed, _)| seed == 0)); // it is not even asked
     let seen = run(&schedule.with_perturbation(0.5, 8).unwrap());
     let expected: Vec<_> =
         betas.iter().zip([0.5, 0.5, 0.5, 0.5, 0.0, 0.0, 0.0]).map(|(&b, s)| (b, s)).collect();
@@ -173,6 +174,45 @@ proptest! {
         prop_assert_eq!(again.buffer(), after);
         perturb_tables(&mut again, &[], size, seed);
         prop_assert_eq!(again.buffer(), after);
+    }
+
+    // The definition: each entry by the noise of its place in the buffer, and what is normalised back to its sum. Sums of up to
+    // 25 numbers, of which one may be moved to a tenth.
+    #[test]
+    fn every_entry_is_moved_by_its_own_noise(
+        [rows, columns] in [1..5_usize, 1..5_usize],
+        entries in prop::collection::vec(prop_oneof![Just(0.0), 0.01..5.0_f64], 75),
+        size in 0.0..0.9_f64,
+        seed: u64,
+    ) {
+        let n = rows * columns;
+        let layout = ["rows", "columns", "none", "beyond"].map(|name| Table::new(name, rows, columns));
+        let before = [&entries[..3 * n], &entries[..n]].concat();
+        let mut tables = TableBuffer::new(layout, before.clone()).unwrap();
+        use Distributions::{Columns, None, Rows};
+        perturb_tables(&mut tables, &[Rows, Columns, None], size, seed);
+        let mut expected: Vec<f64> =
+            before.iter().enumerate().map(|(at, x)| x * (1.0 + size * countgrid_em::noise(seed, at))).collect();
+        let groups = (0..rows).map(|row| (row * columns..(row + 1) * columns).collect::<Vec<_>>());
+        let groups = groups.chain((0..columns).map(|column| (n + column..2 * n).step_by(columns).collect()));
+        for group in groups {
+            let sum = |x: &[f64]| group.iter().map(|&at| x[at]).sum::<f64>();
+            let factor = if sum(&expected) > 0.0 { sum(&before) / sum(&expected) } else { 1.0 };
+            group.iter().for_each(|&at| expected[at] *= factor);
+        }
+        expected[3 * n..].copy_from_slice(&before[3 * n..]); // nothing is said of this one
+        for (found, expected) in tables.buffer().iter().zip(expected) {
+            prop_assert!((found - expected).abs() <= 1e-14 * expected, "{found} {expected}");
+        }
+    }
+
+    // Uniform in [-1, 1): a mean within eight standard errors of 0, and both ends approached.
+    #[test]
+    fn noise_is_uniform(seed: u64) {
+        let noise: Vec<f64> = (0..2000).map(|index| countgrid_em::noise(seed, index)).collect();
+        prop_assert!(noise.iter().all(|x| (-1.0..1.0).contains(x)));
+        prop_assert!((noise.iter().sum::<f64>() / 2000.0).abs() < 8.0 / (3.0 * 2000.0_f64).sqrt());
+        prop_assert!(noise.iter().any(|&x| x < -0.97) && noise.iter().any(|&x| x > 0.97)); // all miss one with 1e-13
     }
 
     // The definition: one that is within the tolerance of any before it counts once.

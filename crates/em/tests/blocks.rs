@@ -118,6 +118,22 @@ fn the_tree_is_not_the_sum_in_order() {
 }
 
 #[test]
+fn a_reduction_knows_what_comes_next_and_gives_back_what_it_no_longer_needs() {
+    let mut reduction = Reduction::from_block(4);
+    assert_eq!(reduction.next_block(), 4);
+    assert!(reduction.take_spare().is_none());
+    reduction.push(sums([1.0, 2.0]), 0.5).unwrap();
+    assert_eq!(reduction.next_block(), 5);
+    assert!(reduction.take_spare().is_none()); // there is a sum of it alone
+    reduction.push(sums([3.0, 4.0]), 0.5).unwrap();
+    assert_eq!(reduction.next_block(), 6);
+    assert!(reduction.take_spare().is_some()); // two blocks, one sum
+    assert!(reduction.take_spare().is_none());
+    let parts = reduction.into_parts();
+    assert_eq!((parts.len(), parts[0].statistics().buffer()), (1, &[4.0, 6.0][..]));
+}
+
+#[test]
 fn blocks_that_are_missing_or_there_twice_are_refused() {
     let part = |first| PartialSum::of_block(first, sums([0.0; 2]), 0.0);
     let refused = |parts| merge_parts::<Sums>(parts).unwrap_err();
@@ -330,6 +346,19 @@ fn there_is_a_part_of_the_work_for_every_thread() {
         let (threads, parts) = pool.install(|| (threads(), part_count()));
         assert_eq!(threads, number);
         assert!(parts >= number && (number > 1 || parts == 1), "{parts} parts for {number} threads");
+    }
+}
+
+/// Work in the pool has its result, on a thread of the pool if there are several.
+#[cfg(feature = "rayon")]
+#[test]
+fn work_enters_the_pool() {
+    use countgrid_em::parallel::{in_pool, threads};
+    let inside = || (rayon::current_thread_index().is_some(), 7);
+    assert_eq!(in_pool(inside), (threads() > 1, 7));
+    for number in [1, 2] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(number).build().unwrap();
+        assert_eq!(pool.install(|| in_pool(inside)), (true, 7));
     }
 }
 

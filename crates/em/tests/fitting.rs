@@ -409,6 +409,21 @@ fn a_models_error_is_said_once_and_its_cause_after_it() {
 }
 
 #[test]
+fn after_a_run_that_was_stopped_there_is_no_other() {
+    for stopped in [false, true] {
+        let mut restarts = Restarts::resume(5, 1, 2, None, stopped).unwrap();
+        assert_eq!((restarts.started(), restarts.is_stopped()), (2, stopped));
+        assert_eq!(restarts.next_restart().is_some(), !stopped);
+    }
+    let mut restarts = Restarts::new(5, 1).unwrap();
+    for (end, best) in [(End::Converged, true), (End::Stopped, false)] {
+        assert!(!restarts.is_stopped() && restarts.next_restart().is_some());
+        assert_eq!(restarts.keep(&outcome(1.0, 1.0, end)), best);
+    }
+    assert!(restarts.is_stopped() && restarts.next_restart().is_none());
+}
+
+#[test]
 fn restarts_go_on_where_they_were() {
     let outcome =
         |objective: f64| Outcome::new(&Progress::new(4, 1.0, objective, objective, None), End::Limit);

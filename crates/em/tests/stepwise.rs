@@ -6,8 +6,8 @@ use core::ops::ControlFlow;
 
 use countgrid_counts::{Bags, Dense};
 use countgrid_em::{
-    EmOptions, End, Fit, FitError, OptionError, Progress, StepSize, Stepwise, StepwiseFit, StepwiseOptions,
-    StepwisePlan, TableBuffer, Tables, TablesMut, no_observer,
+    EmOptions, End, Fit, FitError, Learn, OptionError, Progress, StepSize, Stepwise, StepwiseFit,
+    StepwiseOptions, StepwisePlan, Table, TableBuffer, Tables, TablesMut, no_observer,
 };
 use models::{Chain, Mixture, MixtureSums};
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ fn one_full_batch_and_whole_steps_are_batch_em() {
     .unwrap();
 
     let (mut stepwise, mut sums) = mixture(4);
-    sums.buffer_mut().fill(1e3); // what was there before does not matter
+    sums.buffer_mut().fill(f64::NAN); // what was there before does not matter
     let mut seen = Vec::new();
     let plan = plan(StepSize::Constant(1.0), 5, 0.0);
     let outcome = plan
@@ -221,6 +221,48 @@ fn what_makes_no_sense_is_refused() {
         plan(StepSize::Constant(0.5), 2, 0.0).fit(&mut model, |_| [(bags, 1.0); 0], &mut sums, no_observer);
     assert_eq!(none, Err(FitError::NoBatch { pass: 0 }));
     assert_eq!((model.buffer(), stepwise.steps()), (before.as_slice(), 0));
+}
+
+/// A batch whose free energy is no number is an error, and the parameters stay.
+#[test]
+fn a_step_without_a_number_is_an_error() {
+    struct Broken(f64, bool);
+    impl Fit<f64> for Broken {
+        fn expectation(&self, batch: &f64, _: &mut Self::Statistics) -> Result<f64, &'static str> {
+            Ok(*batch)
+        }
+    }
+    impl Learn for Broken {
+        type Statistics = TableBuffer<f64, [Table; 0], [f64; 0]>;
+        type Error = &'static str;
+        fn maximization(&mut self, _: &mut Self::Statistics) -> Result<(), &'static str> {
+            self.1 = true;
+            Ok(())
+        }
+        fn penalty(&self) -> f64 {
+            self.0
+        }
+    }
+    let mut none = TableBuffer::new([], []).unwrap();
+    for (free_energy, penalty, good) in [
+        (f64::NAN, 0.0, false),
+        (f64::INFINITY, 0.0, false),
+        (f64::NEG_INFINITY, f64::INFINITY, false),
+        (1.0, 0.0, true),
+        (1.0, f64::NAN, true), // which is asked for in an error alone
+    ] {
+        let (mut model, mut stepwise) =
+            (Broken(penalty, false), Stepwise::new(plan(StepSize::Constant(0.5), 1, 0.0)));
+        let found = stepwise.step(&mut model, &free_energy, &mut none, 1.0);
+        assert_eq!(
+            (found.is_ok(), model.1, stepwise.steps()),
+            (good, good, usize::from(good)),
+            "{free_energy}"
+        );
+        if let Err(error) = found {
+            assert!(matches!(error, FitError::Objective { .. }), "{error:?}");
+        }
+    }
 }
 
 #[test]

@@ -73,6 +73,20 @@ fn only_tables_of_the_same_shape_are_merged_or_copied() {
     assert_eq!(sums.buffer(), [1.0; LEN]);
 }
 
+/// Tables of many elements are worked on in parts, each with the elements that belong to it.
+#[test]
+fn large_tables_go_element_by_element() {
+    const MANY: usize = 50_000;
+    let table = |x: &dyn Fn(usize) -> f64| {
+        TableBuffer::new([Table::new("a", MANY, 1)], (0..MANY).map(x).collect::<Vec<f64>>()).unwrap()
+    };
+    let mut sums = table(&|at| at as f64);
+    sums.merge(&table(&|at| (3 * at) as f64)).unwrap();
+    assert!(sums.buffer().iter().enumerate().all(|(at, &x)| x == (4 * at) as f64));
+    sums.scale(0.5);
+    assert!(sums.buffer().iter().enumerate().all(|(at, &x)| x == (2 * at) as f64));
+}
+
 proptest! {
     #[test]
     fn merging_and_scaling_go_element_by_element(a: [f64; LEN], b: [f64; LEN], factor: f64) {

@@ -2,8 +2,10 @@
 
 mod common;
 
+mod chains;
 mod definition;
 mod edges;
 mod identities;
+mod limits;
 #[cfg(feature = "rayon")]
 mod threads;

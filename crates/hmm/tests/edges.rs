@@ -56,6 +56,16 @@ fn bad_tables_are_refused() {
     }
 }
 
+/// A shape that a constant is refused for is named in words that say what is wrong, those of the error where they can be.
+#[test]
+fn reasons_of_constants() {
+    for error in [HmmError::NoStates, HmmError::NoSymbols] {
+        assert_eq!(error.constant_reason(), error.to_string());
+    }
+    let reason = ChainShape::new(1, 65).unwrap_err().constant_reason();
+    assert!(reason.contains("more than can be addressed"), "{reason}");
+}
+
 #[test]
 fn sequences_and_statistics_of_another_shape_are_refused() {
     let hmm = drawn::<f64>(2, 3);

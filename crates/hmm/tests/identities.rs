@@ -4,6 +4,7 @@ use crate::common;
 
 use common::{Problem, close, distance, distribution, doubles, positive, problem};
 use countgrid_counts::{Sequences, SequencesBuf};
+use countgrid_em::testing::{Tolerance, check_terms_sum};
 use countgrid_em::{Fit, FreeEnergy, Learn, Tables, TablesMutExt};
 use countgrid_hmm::{Grouping, Hmm, Learner, Posterior, Shape, Statistics, Terms};
 use countgrid_math::Real;
@@ -129,6 +130,70 @@ proptest! {
         prop_assert!((summed - energies[4]).abs() <= slack);
     }
 
+    /// Terms of the mean field are those of its `q`, by position and summed, also where a probability is zero: that counts as
+    /// the floor.
+    #[test]
+    fn mean_field_terms_are_the_definition(p in problem(5, 12), sweeps in 0..4_usize) {
+        if !p.log_likelihood().is_finite() {
+            return Ok(());
+        }
+        let (states, n) = (p.states(), p.x.len());
+        let mut q = vec![0.0; n * states];
+        p.hmm::<f64>().mean_field(&p.sequence(), sweeps, &mut q, &mut p.scratch()).unwrap();
+        let log = |p: f64| p.max(f64::FLOOR).ln();
+        let entropies: Vec<f64> = q.iter().map(|&q| if q > 0.0 { q * q.ln() } else { 0.0 }).collect();
+        let starts: Vec<f64> = (0..states).map(|i| -q[i] * log(p.start[i])).collect();
+        let mut pairs = Vec::new();
+        for (now, next) in q.chunks(states).zip(q.chunks(states).skip(1)) {
+            for (q, row) in now.iter().zip(&p.trans) {
+                pairs.extend(next.iter().zip(row).map(|(next, &p)| -q * next * log(p)));
+            }
+        }
+        let emission = |at: usize| log(p.emit[at % states][usize::from(p.x[at / states])]);
+        let emitted: Vec<f64> = q.iter().enumerate().map(|(at, q)| -q * emission(at)).collect();
+        let expected = [&entropies[..], &starts, &pairs, &emitted].concat();
+        let summed = |block: &[f64], size| -> Vec<f64> {
+            (0..size).map(|at| block.iter().skip(at).step_by(size).sum()).collect()
+        };
+        let expected_sums = [
+            summed(&entropies, states), starts, summed(&pairs, states * states), summed(&emitted, states),
+        ].concat();
+        let found = terms(&p, Posterior::MeanField { sweeps }, Grouping::Position);
+        // A logarithm of the floor is 691 in size.
+        prop_assert!(distance(&found, &expected) <= close::<f64>());
+        let found = terms(&p, Posterior::MeanField { sweeps }, Grouping::Summed);
+        prop_assert!(distance(&found, &expected_sums) <= n as f64 * close::<f64>());
+    }
+
+    /// A model itself is its exact terms by position, in the room it asks for.
+    #[test]
+    fn a_model_is_its_exact_terms(p in problem(4, 20)) {
+        let log_p = p.log_likelihood();
+        if !log_p.is_finite() {
+            return Ok(());
+        }
+        let tolerance = Tolerance::absolute(p.x.len() as f64 * close::<f64>());
+        prop_assert!(check_terms_sum(&p.hmm::<f64>(), &p.sequence(), tolerance).is_ok());
+    }
+
+    /// Draws are bounded away from zero: those of a distribution differ by less than a factor of two, and not all are alike.
+    #[test]
+    fn draws_are_bounded(states in 2usize..6, symbols in 2usize..6, seed in any::<u64>()) {
+        let shape = Shape::new(states, symbols).unwrap();
+        let uniform = Hmm::uniform_in(shape, vec![0.0; shape.hmm_len()]).unwrap();
+        prop_assert!(Hmm::new(shape, uniform.buffer().to_vec()).is_ok());
+        let hmm = drawn::<f64>(shape, seed);
+        let (start, trans, emit) = hmm.tables();
+        let mut distributions: Vec<Vec<f64>> = trans.chunks(states).map(<[f64]>::to_vec).collect();
+        distributions.extend((0..states).map(|i| emit.iter().skip(i).step_by(states).copied().collect()));
+        distributions.push(start.to_vec());
+        for distribution in distributions {
+            let (least, most) = distribution.iter().fold((1.0_f64, 0.0_f64), |(a, b), &p| (a.min(p), b.max(p)));
+            prop_assert!(least < most && most < 2.0 * least * (1.0 + 1e-15), "{distribution:?}");
+            prop_assert!((distribution.iter().sum::<f64>() - 1.0).abs() <= 1e-15 * distribution.len() as f64);
+        }
+    }
+
     /// One state: all entropies zero, mean field equals exact.
     #[test]
     fn one_state_has_no_entropy(p in positive(1, 30)) {
@@ -224,6 +289,31 @@ fn a_state_never_visited_keeps_its_rows() {
     let third = 1.0 / 3.0;
     let expected = [1.0, 0.0, 1.0, 0.0, 0.25, 0.75, 2.0 * third, 0.125, third, 0.875];
     assert!(distance(learner.buffer(), &expected) <= 1e-15);
+}
+
+/// It starts in the first state, from which it stays or goes on, each alike, to the last, which it does not leave.
+#[test]
+fn left_to_right_is_as_said() {
+    let shape = Shape::new(3, 2).unwrap();
+    let hmm = Hmm::left_to_right_in(shape, vec![0.0; shape.hmm_len()]).unwrap();
+    let trans = [0.5, 0.5, 0.0, 0.0, 0.5, 0.5, 0.0, 0.0, 1.0];
+    assert_eq!(hmm.tables(), (&[1.0, 0.0, 0.0][..], &trans[..], &[0.5; 6][..]));
+}
+
+#[test]
+fn the_penalty_is_of_entries_that_are_not_zero() {
+    let tables = [1.0, 0.0, 1.0, 0.0, 0.25, 0.75, 0.5, 0.125, 0.5, 0.875];
+    let learner = Learner::new(Hmm::new(Shape::new(2, 2).unwrap(), tables).unwrap(), 3.0).unwrap();
+    let expected = -3.0 * (0.25_f64 * 0.75 * 0.5 * 0.125 * 0.5 * 0.875).ln();
+    assert!((learner.penalty() - expected).abs() <= 1e-14 * expected);
+}
+
+#[test]
+fn distances_are_the_largest_difference() {
+    assert_eq!(distance(&[1.0, 2.0, 0.5], &[1.0, 2.5, 0.25]), 0.5);
+    assert_eq!(distance(&[f64::INFINITY, 1.0], &[f64::INFINITY, 1.0]), 0.0);
+    assert!(distance(&[1.0, f64::NAN], &[2.0, 1.0]).is_nan());
+    assert_eq!(close::<f32>(), 4096.0 / 2.0_f64.powi(24));
 }
 
 #[test]

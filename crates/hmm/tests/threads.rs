@@ -74,3 +74,19 @@ fn an_error_leaves_the_sequences_before() {
         assert_eq!(sums, [3.0, 0.0, 0.0, 3.0, 0.0, 3.0, 3.0, 0.0, 0.0, 6.0], "chunks of {chunk}");
     }
 }
+
+/// Also where there is none before.
+#[test]
+fn the_first_sequence_is_impossible() {
+    let tables = vec![1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0];
+    let learner = Learner::new(Hmm::new(Shape::new(2, 2).unwrap(), tables).unwrap(), 0.0).unwrap();
+    let sequences = Sequences::new(2, &[0, 2, 4, 6], &[1_u8, 1, 0, 1, 0, 1]).unwrap();
+    for chunk in [1, 2, 3] {
+        let shape = *learner.model().shape();
+        let scratch = vec![0.0; shape.chunk_scratch_len::<f64>(2, chunk)];
+        let mut sums = Statistics::<f64, _>::new(shape, vec![0.0; 10], scratch).unwrap();
+        let error = on(2, || learner.expectation(&sequences, &mut sums).unwrap_err());
+        assert_eq!(error, HmmError::Impossible { sequence: 0, position: 0 });
+        assert_eq!(sums.buffer(), [0.0; 10]);
+    }
+}

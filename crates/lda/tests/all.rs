@@ -2,4 +2,6 @@
 
 mod edges;
 mod identities;
+mod steps;
 mod threads;
+mod unlikely;

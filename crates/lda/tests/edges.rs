@@ -36,6 +36,32 @@ fn shapes_and_tables_are_checked() {
     assert_eq!(Lda::<f32, _>::uniform(shape(), -1.0).err(), Some(LdaError::Alpha { topic: 0 }));
 }
 
+/// A shape that a constant is refused for is named in words that say what is wrong, those of the error where they can be.
+#[test]
+fn reasons_of_constants() {
+    for error in [LdaError::NoTopics, LdaError::NoFeatures] {
+        assert_eq!(error.constant_reason(), error.to_string());
+    }
+    let reason = Shape::new(usize::MAX, 2).unwrap_err().constant_reason();
+    assert!(reason.contains("topics times features"), "{reason}");
+}
+
+#[test]
+fn scratch_is_for_at_least_one_document() {
+    let one = shape().posterior_scratch_len();
+    assert_eq!([0, 1, 5].map(|chunk| shape().scratch_len(chunk)), [one, one, 5 * one]);
+}
+
+#[test]
+fn alpha_is_set_or_nothing_is() {
+    let mut lda = Lda::new(shape(), TABLES).unwrap();
+    assert!(matches!(lda.set_alpha(&[1.0]), Err(LdaError::Length { table: "alpha", expected: 2, found: 1 })));
+    assert_eq!(lda.set_alpha(&[1.0, f64::NAN]), Err(LdaError::Alpha { topic: 1 }));
+    assert_eq!(lda.tables(), TABLES.split_at(6));
+    lda.set_alpha(&[0.25, 2.0]).unwrap();
+    assert_eq!(lda.tables(), (&TABLES[..6], &[0.25, 2.0][..]));
+}
+
 #[test]
 fn inference_is_checked() {
     let lda = Lda::new(shape(), TABLES).unwrap();
@@ -51,7 +77,9 @@ fn inference_is_checked() {
     assert!(matches!(run(0, defaults, None, 1), Some(LdaError::Length { table: "scratch", .. })));
     assert_eq!(run(1, defaults, None, 0), Some(LdaError::NoSuchBag { bag: 1, bags: 1 }));
     assert_eq!(run(0, Inference { sweeps: 0, ..defaults }, None, 0), Some(LdaError::NoSweeps));
-    assert_eq!(run(0, Inference { tolerance: f64::NAN, ..defaults }, None, 0), Some(LdaError::Tolerance));
+    for tolerance in [-1e-3, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        assert_eq!(run(0, Inference { tolerance, ..defaults }, None, 0), Some(LdaError::Tolerance));
+    }
     assert_eq!(run(0, defaults, Some(&[1.0, 0.0]), 0), Some(LdaError::Gamma { topic: 1 }));
     assert!(matches!(run(0, defaults, Some(&[1.0]), 0), Some(LdaError::Length { table: "gamma", .. })));
     let other = Bag::new(4, &[3], &[1.0]).unwrap();
@@ -92,6 +120,50 @@ fn overflow_is_reported() {
         let error = learner.expectation(&bags, &mut statistics).unwrap_err();
         assert!(matches!(error, LdaError::Overflow { bag: 1.. }), "{huge}: {error}");
         assert!(statistics.counts().iter().all(|x| x.is_finite()));
+    }
+    // The document that is named is the one in question, wherever its chunk begins.
+    let mut bags = CsrBuf::new(3).unwrap();
+    for huge in [1.0, 1.0, 1.0, f64::MAX, 1.0] {
+        bags.push_bag([(0, huge)]).unwrap();
+    }
+    for chunk in 1..=5 {
+        let mut statistics = Statistics::allocate(shape(), chunk).unwrap();
+        let learner =
+            Learner::new(Lda::<f32, _>::uniform(shape(), 0.5).unwrap(), Options::default()).unwrap();
+        assert_eq!(learner.expectation(&bags, &mut statistics), Err(LdaError::Overflow { bag: 3 }));
+    }
+}
+
+/// A seeded start is a model or an error, however many tokens there are and however many documents a topic is drawn from.
+#[test]
+fn seeds_of_many_tokens() {
+    for (tokens, refused) in [(1.0, false), (1e30, false), (1e37, true), (f32::MAX, true)] {
+        for each in [1, 4, 40] {
+            let bags = Bag::new(3, &[0], std::slice::from_ref(&tokens)).unwrap();
+            let mut lda = Lda::<f32, _>::uniform(shape(), 0.5).unwrap();
+            let before = lda.beta().to_vec();
+            match lda.seed(&bags, each, &mut ChaCha8Rng::seed_from_u64(1)) {
+                Ok(()) => lda.check().unwrap(),
+                Err(error) => {
+                    assert_eq!((error, refused), (LdaError::Overflow { bag: 0 }, true), "{tokens} {each}");
+                    assert_eq!(lda.beta(), before);
+                }
+            }
+        }
+    }
+}
+
+/// Each topic is the drawn documents' words and as many tokens again spread evenly.
+#[test]
+fn a_seed_of_one_document() {
+    let mut lda = Lda::<f64, _>::uniform(shape(), 0.5).unwrap();
+    let bag = Bag::new(3, &[0, 2], &[4_u32, 2]).unwrap();
+    for each in [1, 3] {
+        lda.seed(&bag, each, &mut ChaCha8Rng::seed_from_u64(1)).unwrap();
+        // Of twelve tokens, two a word are spread: 6, 2 and 4.
+        for (w, expected) in [6.0 / 12.0, 2.0 / 12.0, 4.0 / 12.0].into_iter().enumerate() {
+            assert!(lda.row(w).iter().all(|p| (p - expected).abs() < 1e-15), "{:?}", lda.row(w));
+        }
     }
 }
 

@@ -74,6 +74,42 @@ proptest! {
         prop_assert!(posterior.bound().abs() <= CLOSE && posterior.has_converged());
     }
 
+    /// Inference ends with the first sweep that changes `gamma` by at most the tolerance a topic on average, or with the
+    /// last allowed.
+    #[test]
+    fn inference_ends_as_said(p in problem(), tolerance in 1e-4..1.0_f64, most in 1..20_usize) {
+        let (lda, bags, mut room) = (p.lda::<f64>(), p.bags(), scratch(&p.shape()));
+        for d in 0..p.counts.len() {
+            let (mut last, mut expected) = (p.infer(d, 0).0, None);
+            for sweep in 1..=most {
+                let gamma = p.infer(d, sweep).0;
+                let change = gamma.iter().zip(&last).map(|(a, b)| (a - b).abs()).sum::<f64>() / p.topics() as f64;
+                prop_assume!((change - tolerance).abs() > CLOSE); // else a rounding decides
+                if change <= tolerance {
+                    expected = Some(sweep);
+                    break;
+                }
+                last = gamma;
+            }
+            let posterior = lda.posterior(&bags, d, Inference { sweeps: most, tolerance }, &mut room).unwrap();
+            prop_assert_eq!((posterior.sweeps(), posterior.has_converged()), (expected.unwrap_or(most), expected.is_some()));
+        }
+    }
+
+    /// The bound as written down has its maxima at Eqs. 6 and 7: no other `phi` is better for a `gamma`, no other `gamma`
+    /// for a `phi`.
+    #[test]
+    fn sweeps_maximise_the_bound(p in problem(), factors in prop::collection::vec(0.3..3.0_f64, 5), n in 1..5_usize) {
+        for d in 0..p.counts.len() {
+            let (gamma, phi) = p.infer(d, n);
+            let other: Vec<f64> = gamma.iter().zip(&factors).map(|(gamma, factor)| gamma * factor).collect();
+            let best = p.elbo(d, &gamma, &phi);
+            prop_assert!(p.elbo(d, &other, &phi) <= best + CLOSE * best.abs().max(1.0));
+            let best = p.elbo(d, &other, &p.phi(&other));
+            prop_assert!(p.elbo(d, &other, &phi) <= best + CLOSE * best.abs().max(1.0));
+        }
+    }
+
     /// One topic is a unigram model, and its bound is exact.
     #[test]
     fn one_topic_is_the_unigram_model(mut p in problem()) {
@@ -278,7 +314,7 @@ proptest! {
     /// However bags are stored, cut into chunks and batches: the same bits of counts and, but for the sum over
     /// batches, of the free energy.
     #[test]
-    fn chunks_storage_and_batches(p in problem(), chunk in 1..5_usize, cut in any::<prop::sample::Index>()) {
+    fn chunks_storage_and_batches(p in problem(), chunk in 1..5_usize, more in any::<prop::sample::Index>(), cut in any::<prop::sample::Index>()) {
         let (bags, shape) = (p.bags(), p.shape());
         let learner = Learner::new(p.lda::<f32>(), Options::default()).unwrap();
         let run = |mut statistics: Statistics<f32, Vec<f32>>, free_energy: f64| {
@@ -289,7 +325,9 @@ proptest! {
         let mut one = statistics(&shape, 1);
         let expected = learner.expectation(&bags, &mut one).unwrap();
         let expected = run(one, expected);
-        let mut other = statistics(&shape, chunk);
+        // Scratch of any length, also that of some documents and a part of another.
+        let len = shape.scratch_len(chunk) + more.index(shape.posterior_scratch_len());
+        let mut other = Statistics::new(shape, vec![0.0; shape.sums_len()], vec![0.0; len]).unwrap();
         let dense = p.counts.concat();
         let found = learner.expectation(&Dense::new(p.features(), &dense).unwrap(), &mut other).unwrap();
         prop_assert_eq!(run(other, found), expected.clone());

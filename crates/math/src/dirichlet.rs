@@ -5,6 +5,10 @@ use crate::{digamma, exp, ln, trigamma};
 /// The range in which it is looked for: beyond it the bound, a difference of `ln Γ`, would lose too many digits.
 const LEAST: f64 = 1e-6;
 const MOST: f64 = 1e4;
+/// The logarithm is found when it changes by no more.
+const CLOSE: f64 = 1e-12;
+/// More than are ever needed.
+const STEPS: usize = 200;
 
 /// The symmetric Dirichlet parameter `alpha`, from 1e-6 to 1e4, that maximises
 ///
@@ -29,24 +33,31 @@ pub fn symmetric_dirichlet(components: usize, mean: f64, start: f64) -> f64 {
     if components == 1 {
         return start; // nothing depends on it
     }
-    let components = components as f64;
+    search(components as f64, mean, start).0
+}
+
+/// The parameter, and in how many steps it was found.
+fn search(components: f64, mean: f64, start: f64) -> (f64, usize) {
     let (mut low, mut high) = (ln(LEAST), ln(MOST));
     let mut u = ln(start.clamp(LEAST, MOST));
-    for _ in 0..200 {
+    for step in 1..=STEPS {
         let alpha = exp(u);
         let slope = digamma(components * alpha) - digamma(alpha) + mean;
         let bend = components * trigamma(components * alpha) - trigamma(alpha);
         // d/du = alpha slope, d²/du² = alpha slope + alpha² bend
         (low, high) = if slope > 0.0 { (u, high) } else { (low, u) };
         let newton = u - slope / (slope + alpha * bend);
+        if (newton - u).abs() <= CLOSE {
+            return (exp(newton.clamp(ln(LEAST), ln(MOST))), step); // before rounding takes it out of what is left
+        }
         let next = if newton > low && newton < high { newton } else { low + 0.5 * (high - low) };
-        let step = (next - u).abs();
+        let change = (next - u).abs();
         u = next;
-        if step <= 1e-12 {
-            break;
+        if change <= CLOSE {
+            return (exp(u), step);
         }
     }
-    exp(u)
+    (exp(u), STEPS)
 }
 
 #[cfg(test)]
@@ -64,6 +75,22 @@ mod tests {
                     // The slope is off by some 8 ulp of ψ(alpha), |bend| is at least 1 / (2 alpha²) (1 - 1/K).
                     let allowed = 1e-15 * (mean.abs() + 10.0) * 4.0 * alpha.max(1.0) + 1e-11;
                     assert!((found / alpha - 1.0).abs() <= allowed, "{topics} {alpha} {start}: {found}");
+                }
+            }
+        }
+    }
+
+    /// Newton's method, which doubles the digits near the maximum, also takes the last step: nothing is halved for want of what
+    /// rounding leaves of the range.
+    #[test]
+    fn few_steps_are_needed() {
+        for components in [2.0, 5.0, 64.0, 1e3, 1e5] {
+            for power in -12..=8 {
+                let alpha = exp(f64::from(power));
+                let mean = digamma(alpha) - digamma(components * alpha);
+                for off in [-9.0, -2.5, -1.0, -0.1, 0.1, 1.0, 2.5, 9.0] {
+                    let (_, steps) = search(components, mean, alpha * exp(off));
+                    assert!(steps <= 20, "{components} {alpha:e} {off}: {steps}");
                 }
             }
         }

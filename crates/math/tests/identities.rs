@@ -165,3 +165,32 @@ proptest! {
         prop_assert!(digamma(x) <= slope && slope <= digamma(x + step));
     }
 }
+
+proptest! {
+    /// From 1e-6 to 1e4, whatever the start is: where the slope vanishes, `ψ(K alpha) - ψ(alpha) + mean = 0`, or at the end of
+    /// the range that the slope points to.
+    #[test]
+    fn a_symmetric_dirichlet_is_the_maximum(
+        components in prop_oneof![2..9_usize, 9..100_000_usize],
+        ln_alpha in -13.7..9.2_f64,
+        ln_start in -20.0..20.0_f64,
+        off in prop_oneof![Just(0.0), -3.0..3.0_f64],
+    ) {
+        let (k, alpha) = (components as f64, ln_alpha.exp());
+        let mean = digamma(alpha) - digamma(k * alpha) + off * off * off;
+        let found = symmetric_dirichlet(components, mean, ln_start.exp());
+        // Rounding of the logarithms of the ends.
+        prop_assert!((1e-6 * (1.0 - 1e-14)..=1e4 * (1.0 + 1e-14)).contains(&found), "{found:e}");
+        let slope = |alpha: f64| digamma(k * alpha) - digamma(alpha) + mean;
+        // A step in ln alpha that is larger than the last of the search, 1e-12, and than the slope's rounding, some 10 ulp of ψ, over
+        // its derivative, which is at least 1 / (2 alpha) (1 - 1/K) in size, and at least half of 1 / alpha below 1.
+        let step = 1e-11 + 1e-14 * (mean.abs() + 20.0) * found.min(1.0) + 1e-14 * 80.0 * found;
+        prop_assert!(found * (1.0 - step) <= 1e-6 || slope(found * (1.0 - step)) > 0.0, "{found:e} is too large");
+        prop_assert!(found * (1.0 + step) >= 1e4 || slope(found * (1.0 + step)) < 0.0, "{found:e} is too small");
+    }
+}
+
+#[test]
+fn a_dirichlet_of_one_component_is_its_start() {
+    assert_eq!(symmetric_dirichlet(1, 0.0, 0.7), 0.7);
+}

@@ -37,3 +37,13 @@ fn from_slice_copies() {
     assert_eq!(*x, [1.0, 2.0]);
     assert_eq!(format!("{x:?}"), "[1.0, 2.0]");
 }
+
+#[test]
+fn buffers_are_equal_by_their_elements() {
+    let x = AlignedVec::from_slice(&[1.0_f32, 2.0]).unwrap();
+    for (other, equal) in
+        [(&[1.0, 2.0][..], true), (&[1.0, 3.0], false), (&[1.0], false), (&[1.0, 2.0, 0.0], false)]
+    {
+        assert_eq!(x == AlignedVec::from_slice(other).unwrap(), equal, "{other:?}");
+    }
+}

@@ -159,3 +159,14 @@ macro_rules! special_values {
 }
 special_values!(single, f32, exp of -103.5 is the least);
 special_values!(double, f64, exp of -745.0 is the least);
+
+/// Errors say how many, levels their names.
+#[test]
+fn texts() {
+    assert_eq!(Level::ALL.map(|level| level.to_string()), ["baseline", "avx2", "avx512"]);
+    let error = axpy(1.0, &[1.0_f32; 3], &mut [0.0; 2]).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains('3') && text.contains('2'), "{text}");
+    #[cfg(feature = "alloc")]
+    assert!(AllocationError { elements: 17 }.to_string().contains("17 elements"));
+}
