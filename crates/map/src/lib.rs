@@ -58,6 +58,7 @@
 //! | searches in slices of a frame, of which only the last that is typed is seen | ? | ? | ? | ? | ? | "lists in slices", "items between two looks at the clock", "only the last of what is typed" |
 //!
 //! Feature `pictures`: charts, maps of points and pages as pictures for papers, SVG and PNG.
+//! Feature `rayon`: the texts of a page are compressed on all threads; no byte depends on it.
 //!
 //! The program that draws is JavaScript in `src/page`, without a library; `cargo run -p countgrid-map --example demo` writes a
 //! page to look at.
