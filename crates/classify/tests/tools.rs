@@ -125,6 +125,7 @@ fn correlations_that_are_none() {
     assert_eq!(correlation::<f64>(&[], &[]), Ok(None));
     assert_eq!(correlation(&[1.0], &[2.0]), Ok(None));
     assert_eq!(correlation(&[0.1, 0.1, 0.1], &[1.0, 2.0, 3.0]), Ok(None));
+    assert_eq!(correlation(&[1.0, 2.0, 3.0], &[0.5, 0.5, 0.5]), Ok(None));
     assert_eq!(correlation(&[f64::MAX, -f64::MAX], &[f64::MAX, -f64::MAX]), Ok(Some(1.0)));
     // Deviations from the mean that are above the largest number, and such that their reciprocals are. Products of numbers of
     // 51 bits and of four, that of the smallest number.
