@@ -19,6 +19,8 @@
 //! ```
 
 mod chart;
+#[cfg(test)]
+mod drawn;
 mod error;
 mod marks;
 mod scatter;

@@ -143,6 +143,79 @@ impl LineChart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pictures::drawn::elements;
+
+    /// Pixels of the points of a single curve.
+    fn pixels(points: &[(f64, f64, f64)]) -> Vec<[f64; 2]> {
+        let points = points.iter().map(|&(x, y, error)| Point { x, y, error }).collect();
+        let svg = chart(vec![Curve { name: "c".into(), points }]).svg().unwrap();
+        let colour = |line: &&crate::pictures::drawn::Element<'_>| line.get("stroke") != "#000000";
+        let lines = elements(&svg, "polyline");
+        let curve = lines.iter().find(|line| colour(line) && line.get("stroke-width") == "2").unwrap();
+        let numbers: Vec<f64> =
+            curve.get("points").split([' ', ',']).filter_map(|x| x.parse().ok()).collect();
+        numbers.chunks_exact(2).map(|at| [at[0], at[1]]).collect()
+    }
+
+    /// Across by the logarithm, with a fifth more at both ends; down with a twentieth of the range, but half a unit at least.
+    #[test]
+    fn axes_leave_room_around_the_points() {
+        let near = |a: f64, b: f64| (a - b).abs() <= 2.0; // each is rounded to a pixel
+        // From 80 on, 864 pixels wide.
+        let found = pixels(&[(1.0, 0.0, 0.0), (10.0, 50.0, 0.0), (100.0, 100.0, 0.0)]);
+        let share = |x: f64| (x * 1.2).ln() / (100.0f64 * 1.44).ln();
+        for (at, x) in found.iter().zip([1.0, 10.0, 100.0]) {
+            assert!(near(at[0], 80.0 + 864.0 * share(x)), "{found:?}");
+        }
+        let down = |found: &[[f64; 2]]| found[0][1] - found[found.len() - 1][1];
+        let height = down(&found) * 1.1; // of the plot: the range and a twentieth at both ends
+        assert!(near(down(&found), 2.0 * (found[0][1] - found[1][1])));
+        assert!((400.0..520.0).contains(&height), "{height}");
+        // The room below the lowest point is that above the highest.
+        assert!(near(found[0][1] + 0.05 * height / 1.1, 600.0 - 16.0 - 48.0), "{found:?}");
+        for (low, high, errors, room) in [
+            (0.0, 4.0, [0.0, 0.0], 0.5),
+            (80.0, 85.0, [0.0, 0.0], 0.5),
+            (0.0, 60.0, [20.0, 20.0], 5.0),
+            (-300.0, 100.0, [0.0, 0.0], 20.0),
+        ] {
+            let found = pixels(&[(1.0, low, errors[0]), (2.0, high, errors[1])]);
+            let range = high - low + errors[0] + errors[1];
+            let expected = height * (high - low) / (range + 2.0 * room);
+            assert!(near(down(&found), expected), "{low} to {high}: {found:?}, {expected}");
+        }
+    }
+
+    #[test]
+    fn errors_are_as_long_as_they_are() {
+        let points = vec![
+            Point { x: 1.0, y: 0.0, error: 0.0 },
+            Point { x: 2.0, y: 50.0, error: 25.0 },
+            Point { x: 4.0, y: 100.0, error: 0.0 },
+        ];
+        let at = pixels(&[(1.0, 0.0, 0.0), (2.0, 50.0, 25.0), (4.0, 100.0, 0.0)]);
+        let svg = chart(vec![Curve { name: "c".into(), points }]).svg().unwrap();
+        let [_, middle, _] = [at[0], at[1], at[2]];
+        let quarter = (at[0][1] - at[2][1]) / 4.0;
+        // A vertical line through the point, a quarter of the range up and down.
+        let lines = elements(&svg, "polyline");
+        let bar = |line: &crate::pictures::drawn::Element<'_>| {
+            let [[left, right], [top, bottom]] = line.bounds();
+            let of_point = (left - middle[0]).abs() <= 1.0 && (right - middle[0]).abs() <= 1.0;
+            of_point
+                && (top - (middle[1] - quarter)).abs() <= 2.0
+                && (bottom - (middle[1] + quarter)).abs() <= 2.0
+        };
+        let single = elements(&svg, "line");
+        let as_line = single.iter().any(|line| {
+            let [x1, y1, x2, y2] = line.numbers(["x1", "y1", "x2", "y2"]);
+            let of_point = (x1 - middle[0]).abs() <= 1.0 && (x2 - middle[0]).abs() <= 1.0;
+            of_point
+                && (y1.min(y2) - (middle[1] - quarter)).abs() <= 2.0
+                && (y1.max(y2) - (middle[1] + quarter)).abs() <= 2.0
+        });
+        assert!(as_line || lines.iter().any(bar), "{svg}");
+    }
 
     fn chart(curves: Vec<Curve>) -> LineChart {
         let [x_label, y_label] = ["capacity", "accuracy"].map(str::to_owned);

@@ -154,6 +154,80 @@ impl ScatterPlot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pictures::drawn::{Element, elements};
+
+    /// Everything is in a square of 640 pixels from (30, 50) on: heights from the top left, points from the bottom left; the legend
+    /// stands beside it.
+    #[test]
+    fn everything_is_in_its_place() {
+        let mut plot = ScatterPlot {
+            title: "four by two".into(),
+            sides: [4, 2],
+            relief: vec![0.5, 1.0, 2.0, 4.0, 0.25, 0.5, 3.0, 1.0],
+            points: vec![
+                ([0.0, 0.0], Some(0)),
+                ([4.0, 2.0], Some(1)),
+                ([1.0, 1.5], None),
+                ([4.0, 0.5], Some(1)),
+            ],
+            labels: vec!["one".into(), "two".into()],
+        };
+        let svg = plot.svg().unwrap();
+        assert_eq!(elements(&svg, "svg")[0].numbers(["width", "height"]), [880.0, 720.0]);
+        let rectangles = elements(&svg, "rect");
+        assert_eq!(rectangles.len(), 1 + 8 + 1); // the paper, the cells, the frame
+        for (cell, (rectangle, height)) in rectangles[1..9].iter().zip(&plot.relief).enumerate() {
+            let (row, column) = ((cell / 4) as f64, (cell % 4) as f64);
+            let place = [30.0 + 160.0 * column, 50.0 + 320.0 * row, 160.0, 320.0];
+            assert_eq!(rectangle.numbers(["x", "y", "width", "height"]), place, "{cell}");
+            assert!((rectangle.number("opacity") - 0.45 * f64::from(*height) / 4.0).abs() < 1e-6, "{cell}");
+        }
+        assert_eq!(rectangles[9].numbers(["x", "y", "width", "height"]), [30.0, 50.0, 640.0, 640.0]);
+        // Circles are of the first label and of none, squares of the second; each has a white edge.
+        let at = |circle: &Element<'_>| circle.numbers(["cx", "cy"]);
+        let circles: Vec<_> = elements(&svg, "circle").iter().map(at).collect();
+        let (first, unlabelled, legend) = ([30.0, 690.0], [190.0, 210.0], [694.0, 88.0]);
+        assert_eq!(circles, [first, first, unlabelled, unlabelled, legend, legend]);
+        let squares: Vec<_> = elements(&svg, "polygon").iter().map(Element::middle).collect();
+        let (second, fourth, legend) = ([670.0, 50.0], [670.0, 530.0], [694.0, 64.0]);
+        assert_eq!(squares, [second, second, fourth, fourth, legend, legend]);
+        let texts = elements(&svg, "text");
+        let texts: Vec<_> = texts.iter().map(|text| (text.text, text.numbers(["x", "y"]))).collect();
+        // The more frequent label comes first.
+        let legend = [("two (2)", [708.0, 64.0]), ("one (1)", [708.0, 88.0])];
+        assert_eq!(texts, [vec![("four by two", [30.0, 18.0])], legend.to_vec()].concat());
+
+        // Without labels no room is left for them, and heights that are all zero are not drawn.
+        plot.labels.clear();
+        plot.points.clear();
+        plot.relief.fill(0.0);
+        let svg = plot.svg().unwrap();
+        assert_eq!(elements(&svg, "svg")[0].numbers(["width", "height"]), [700.0, 720.0]);
+        assert_eq!(elements(&svg, "rect").len(), 2);
+        let png = plot.png().unwrap();
+        let reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+        assert_eq!(reader.info().size(), (2100, 2160));
+    }
+
+    /// Many points have smaller marks, and of many labels those are named that fit.
+    #[test]
+    fn many_points_and_labels_fit() {
+        for (points, radius) in [(1, 5.0), (361, 5.0), (900, 3.0), (10_000, 2.0)] {
+            let points = vec![([0.5, 0.5], None); points];
+            let svg = ScatterPlot { sides: [1, 1], points, ..ScatterPlot::default() }.svg().unwrap();
+            let marks = elements(&svg, "circle");
+            assert!(marks.iter().skip(1).step_by(2).all(|mark| mark.number("r") == radius), "{radius}");
+            assert!(marks.iter().step_by(2).all(|mark| mark.number("r") > radius || radius == 2.0));
+        }
+        for (labels, last) in [(24, "23 (0)"), (25, "and 1 more"), (1_100, "and 1,076 more")] {
+            let labels = (0..labels).map(|n| n.to_string()).collect();
+            let svg = ScatterPlot { sides: [1, 1], labels, ..ScatterPlot::default() }.svg().unwrap();
+            let texts = elements(&svg, "text");
+            assert_eq!(texts.last().unwrap().text, last);
+            let line = if last.starts_with("and") { 24.0 } else { 23.0 };
+            assert_eq!(texts.last().unwrap().numbers(["x", "y"]), [708.0, 64.0 + 24.0 * line]);
+        }
+    }
 
     fn plot() -> ScatterPlot {
         let points = (0..100).map(|n| ([f64::from(n % 10), f64::from(n / 10)], Some(n as u32 % 3))).collect();

@@ -269,7 +269,7 @@ fn line(text: &str, at: [f64; 2], size: f64) -> Line<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Region, RegionLevel, Space, Word};
+    use crate::{Region, RegionLevel, Space, Word, pictures::drawn::elements};
 
     fn page(extents: [usize; 2]) -> Page {
         let cells = extents[0] * extents[1];
@@ -395,6 +395,170 @@ mod tests {
             assert_eq!(line.at[0], x);
             assert!((y - 120.0..y - 20.0).contains(&line.at[1]), "{:?} of a cell around {y}", line.at);
         }
+    }
+
+    #[test]
+    fn everything_is_in_its_place() {
+        // 960 by 720 pixels from (30, 50) on, of which each cell has 240 both ways.
+        let mut page = page_of_cells([3, 4], &[1, 6]);
+        page.title = "three by four".into();
+        page.words.clear();
+        let name = Region { words: vec!["night".into(), "sky".into()], cell: 10, parent: None };
+        page.regions = vec![RegionLevel { regions: vec![name], of_cell: vec![0; 12] }];
+        let svg = Sheet::new(&page).unwrap().svg().unwrap();
+        assert_eq!(elements(&svg, "svg")[0].numbers(["width", "height"]), [1210.0, 800.0]);
+        let rectangles = elements(&svg, "rect");
+        assert_eq!(rectangles.len(), 1 + 2 + 1 + 2); // the paper, the squares, the frame, what is behind the names
+        let corners = |at: usize| rectangles[at].numbers(["x", "y", "width", "height"]);
+        assert_eq!([1, 2].map(corners), [[270.0, 50.0, 240.0, 240.0], [510.0, 290.0, 240.0, 240.0]]);
+        assert_eq!(corners(3), [30.0, 50.0, 960.0, 720.0]);
+        let circles: Vec<_> =
+            elements(&svg, "circle").iter().map(|mark| mark.numbers(["cx", "cy"])).collect();
+        let ([first, second], legend) = ([[390.0, 170.0], [630.0, 410.0]], [1014.0, 64.0]);
+        assert_eq!(circles, [first, first, second, second, legend, legend]);
+        let texts = elements(&svg, "text");
+        let texts: Vec<_> = texts.iter().map(|text| (text.text, text.numbers(["x", "y"]))).collect();
+        let legend = ("one (2)", [1028.0, 64.0]);
+        let names = [("sky", [630.0, 677.0]), ("night", [630.0, 650.0])];
+        assert_eq!(texts, [("three by four", [30.0, 18.0]), names[0], names[1], legend]);
+        for (back, (text, [x, y])) in [4, 5].map(corners).into_iter().zip(names) {
+            // The room that a text of this size takes, see `line`.
+            let half = [0.5 * 22.0 * 0.55 * text.len() as f64 + 3.0, 0.55 * 22.0 + 1.0];
+            let expected = [x - half[0], y - half[1], 2.0 * half[0], 2.0 * half[1]];
+            assert!(back.iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1.0), "{back:?} {expected:?}");
+        }
+        // Without labels there is no legend, and a low map leaves room for one.
+        page.labels.clear();
+        page.documents.iter_mut().for_each(|document| document.label = None);
+        let svg = Sheet::new(&page).unwrap().svg().unwrap();
+        assert_eq!(elements(&svg, "svg")[0].numbers(["width", "height"]), [1020.0, 800.0]);
+        let low = page_of_cells([2, 100], &[0]);
+        let low = Sheet::new(&low).unwrap();
+        assert_eq!(elements(&low.svg().unwrap(), "svg")[0].numbers(["width", "height"]), [1210.0, 380.0]);
+        let png = low.png().unwrap();
+        let reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+        assert_eq!(reader.info().size(), (2420, 760));
+    }
+
+    #[test]
+    fn the_legend_has_as_many_lines_as_fit() {
+        for (extents, fit) in [([2, 100], 11), ([3, 4], NAMED)] {
+            for labels in [fit, fit + 1, fit + 40] {
+                let mut page = page_of_cells(extents, &[0]);
+                page.labels = (0..labels).map(|n| format!("label {n}")).collect();
+                let svg = Sheet::new(&page).unwrap().svg().unwrap();
+                let texts = elements(&svg, "text");
+                let named = texts.iter().filter(|text| text.text.starts_with("label")).count();
+                assert_eq!(named, fit);
+                let last = texts.last().unwrap();
+                match labels - fit {
+                    0 => assert_eq!(last.text, format!("label {} (0)", fit - 1)),
+                    more => {
+                        assert_eq!(last.text, format!("and {more} more"));
+                        assert_eq!(last.numbers(["x", "y"]), [1028.0, 64.0 + 24.0 * fit as f64]);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn many_documents_are_smaller_marks() {
+        for (documents, radius) in [(1, 4.0), (295, 3.0), (900, 2.0), (3_600, 1.0), (10_000, 1.0)] {
+            let page = page_of_cells([1, 1], &vec![0; documents]);
+            let svg = Sheet::new(&page).unwrap().svg().unwrap();
+            let marks = elements(&svg, "circle");
+            let radii: Vec<_> = marks.iter().map(|mark| mark.number("r")).collect();
+            assert_eq!(radii[1], radius, "{documents}");
+            assert_eq!(radii[radii.len() - 1], 6.0, "of the legend");
+        }
+    }
+
+    /// Documents of one cell form a sunflower around the middle of their window, which may lie across the edge; those with a place
+    /// of their own are there.
+    #[test]
+    fn documents_of_one_cell_lie_around_its_middle() {
+        let mut page = page_of_cells([6, 5], &[29; 200]); // the last cell
+        page.window = [3, 2];
+        page.documents[0].posterior = vec![(3, 0.2), (29, 0.5), (7, 0.3)];
+        page.documents.push(Document { place: Some([1.5, 0.25]), ..Document::default() });
+        let sheet = Sheet::new(&page).unwrap();
+        let places: Vec<_> = sheet
+            .places()
+            .map(|(_, [x, y])| [(y - 50.0) / sheet.size[1] * 6.0, (x - 30.0) / sheet.size[0] * 5.0])
+            .collect();
+        let close = |a: [f64; 2], b: [f64; 2]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9);
+        // Rows 5, 0 and 1, columns 4 and 0.
+        assert!(close(places[0], [0.5, 0.0]), "{:?}", places[0]);
+        for (n, &place) in places[..200].iter().enumerate() {
+            let angle = 2.399_963 * n as f64;
+            let radius = (0.06 * (n as f64).sqrt()).min(0.46);
+            let place = [place[0], if place[1] > 2.5 { place[1] - 5.0 } else { place[1] }];
+            assert!(close(place, [0.5 + radius * angle.sin(), radius * angle.cos()]), "{n}: {place:?}");
+        }
+        assert!(close(places[200], [1.5, 0.25]));
+    }
+
+    #[test]
+    fn large_grids_have_squares_of_several_cells() {
+        // 2 x 3 cells a square: 65 squares down and 101 across, the last of them narrower.
+        let extents = [129, 301];
+        let mut page = page_of_cells(extents, &[0, 302, 128 * 301 + 300]);
+        page.labels = vec!["one".into()];
+        let sheet = Sheet::new(&page).unwrap();
+        let found = sheet.squares();
+        let at = |row: usize, column: usize| sheet.onto([row as f64, column as f64]);
+        let corners: Vec<_> = found.iter().map(|(corners, _)| *corners).collect();
+        assert_eq!(corners, [[at(0, 0), at(2, 3)], [at(128, 300), at(129, 301)]]);
+        // Two documents are in the first square, one in the last.
+        let mean = 3.0 / (65.0 * 101.0);
+        for ((_, colour), documents) in found.iter().zip([2.0, 1.0]) {
+            assert!((colour.alpha() - 0.52 * documents / (documents + 0.8 * mean)).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn texts_keep_apart_and_within_the_map() {
+        let words = |words: &[(&str, u32, f32)]| {
+            let mut page = page_of_cells([12, 16], &[]);
+            page.words =
+                words.iter().map(|&(text, cell, weight)| Word { text: text.into(), cell, weight }).collect();
+            page
+        };
+        // The heaviest word is drawn largest, and what is of half its weight halfway to the least size.
+        let page = words(&[("light", 20, 1.0), ("heavy", 100, 4.0), ("half", 180, 2.0)]);
+        let sheet = Sheet::new(&page).unwrap();
+        let sizes: Vec<_> =
+            sheet.lines().iter().map(|(line, strength)| (line.text, line.size, *strength)).collect();
+        assert_eq!(sizes, [("light", 13.5, 0.7), ("half", 17.0, 0.7), ("heavy", 24.0, 0.7)]);
+        // Of words in one cell the heaviest stays, and one that is there twice is drawn once.
+        let page = words(&[("second", 100, 1.0), ("first", 100, 4.0), ("first", 20, 2.0)]);
+        let texts: Vec<_> =
+            Sheet::new(&page).unwrap().lines().into_iter().map(|(line, _)| line.text).collect();
+        assert_eq!(texts, ["first"]);
+        // At the edges they move inside: of all corners, and of a word wider than the map nothing.
+        let wide = "w".repeat(400);
+        let page = words(&[
+            ("topleft", 0, 1.0),
+            ("topright", 15, 1.0),
+            ("bottomleft", 11 * 16, 1.0),
+            (&wide, 100, 2.0),
+        ]);
+        let sheet = Sheet::new(&page).unwrap();
+        let lines = sheet.lines();
+        assert_eq!(lines.len(), 3);
+        for (line, _) in &lines {
+            for (axis, start) in [30.0, 50.0].into_iter().enumerate() {
+                let (low, high) = (line.at[axis] - line.half[axis], line.at[axis] + line.half[axis]);
+                assert!(low >= start - 1e-9 && high <= start + sheet.size[axis] + 1e-9, "{}", line.text);
+            }
+        }
+        let left = lines.iter().find(|(line, _)| line.text == "topleft").unwrap();
+        assert_eq!(left.0.at[0] - left.0.half[0], 30.0);
+        // Two that touch are apart.
+        let [one, two] = [line("aaaa", [100.0, 100.0], 20.0), line("aäa", [0.0, 0.0], 10.0)];
+        assert_eq!(one.half, [0.5 * 20.0 * 2.2 + 3.0, 12.0]);
+        assert!((two.half[0] - (0.5 * 10.0 * 1.9 + 3.0)).abs() < 1e-12 && two.half[1] == 6.5);
     }
 
     #[test]
