@@ -559,6 +559,9 @@ pub(crate) mod tests {
                 let entries: usize = block.iter().map(Vec::len).sum();
                 assert!(block.len() <= full.1 && (entries <= full.0 || block.len() == 1));
                 assert_eq!(block, &bags[*first..first + block.len()]);
+                // It ends because the next bag did not fit.
+                let next = bags.get(first + block.len());
+                assert!(next.is_none_or(|next| block.len() == full.1 || entries + next.len() > full.0));
             }
             for read_ahead in [false, true] {
                 assert_eq!(contents(&file, read_ahead), expected, "{count} {full:?} {read_ahead}");
@@ -626,5 +629,38 @@ pub(crate) mod tests {
         assert_eq!((blocks.len(), blocks.entries(), blocks.blocks()), (2, 2, &[0..1, 1..2][..]));
         let all = blocks.gather(|count| count).unwrap();
         assert!(all.entries(0).eq([(1, 1.0)]) && all.entries(1).eq([(0, 3.0)]));
+    }
+
+    #[test]
+    fn limits_say_where_blocks_are_and_how_large_they_are() {
+        let in_memory = BlockLimits { memory: u128::MAX, entries: 1 << 20, bags: 1 << 14 };
+        assert_eq!(BlockLimits::in_memory(), in_memory);
+        assert_eq!(BlockLimits::streaming(), BlockLimits { memory: 0, ..in_memory });
+        let default = BlockLimits::default();
+        assert_eq!((default.entries, default.bags), (1 << 20, 1 << 14));
+    }
+
+    #[test]
+    fn blocks_stay_in_memory_as_long_as_there_is_room() {
+        let bags = some(100);
+        let built = |memory| {
+            let mut builder = BlocksBuilder::new(20, BlockLimits { memory, entries: 10, bags: 5 }).unwrap();
+            bags.iter().for_each(|bag| builder.push(bag.iter().copied()).unwrap());
+            builder.finish().unwrap()
+        };
+        let blocks = built(u128::MAX);
+        // Of each bag where it ends, and of each block where it begins; of each entry a feature and a count.
+        let places = (blocks.len() + blocks.blocks().len()) * size_of::<usize>();
+        let room = places as u128 + u128::from(blocks.entries()) * 8;
+        assert!(built(room).file_bytes().is_none() && built(room - 1).file_bytes().is_some());
+    }
+
+    #[test]
+    fn what_has_no_bag_is_empty() {
+        let mut builder = BlocksBuilder::<f32>::new(2, BlockLimits::in_memory()).unwrap();
+        assert!(builder.is_empty() && builder.finish().unwrap().is_empty());
+        builder = BlocksBuilder::new(2, BlockLimits::in_memory()).unwrap();
+        builder.push([]).unwrap(); // a bag without entries is one
+        assert!(!builder.is_empty() && !builder.finish().unwrap().is_empty());
     }
 }

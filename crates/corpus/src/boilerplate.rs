@@ -390,3 +390,118 @@ pub(crate) fn words_of(lines: &[BoilerplateLine]) -> Vec<String> {
     words.sort_unstable();
     words
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{BlockLimits, BlocksBuilder};
+
+    /// The lines of three forms that begin with these numbers, as a document has them.
+    fn lines(numbers: &[u32]) -> Vec<[u32; 3]> {
+        numbers.iter().map(|&number| [number, 7, 7]).collect()
+    }
+
+    /// All documents are of one file.
+    fn read(documents: &[Vec<u32>]) -> (Lines, Vec<Vec<(u32, u32)>>) {
+        let (mut all, file) = (Lines::default(), Arc::from(Path::new("a.mbox")));
+        let entries = documents.iter().map(|document| {
+            let lines = lines(document);
+            all.push(&file, lines.iter().map(|line| &line[..]))
+        });
+        let entries = entries.collect();
+        (all, entries)
+    }
+
+    /// Ten documents of two lines each, of which the first `n` have line 0.
+    fn first_have_one(n: u32) -> Vec<Vec<u32>> {
+        (0..10).map(|document| vec![if document < n { 0 } else { 100 + document }, 200 + document]).collect()
+    }
+
+    proptest! {
+        /// What Manku and Motwani prove of lossy counting.
+        #[test]
+        fn counts_are_missed_in_one_of_eight_documents_at_most(
+            documents in prop::collection::vec(prop::collection::btree_set(0u32..40, 0..6), 1..80),
+        ) {
+            let mut open = Open { source: 0, documents: 0, seen: HashMap::new() };
+            let mut counts = [0u64; 40];
+            for document in &documents {
+                let numbers: Vec<u32> = document.iter().copied().collect();
+                let lines = lines(&numbers);
+                let own: Vec<_> = lines.iter().map(|line| hash_of(line)).zip(0..).collect();
+                open.add(&own, &lines.iter().map(|line| &line[..]).collect::<Vec<_>>());
+                numbers.iter().for_each(|&number| counts[number as usize] += 1);
+                let most = open.documents / BUCKET;
+                for (number, &count) in (0u32..).zip(&counts) {
+                    let line = [number, 7, 7];
+                    let Some(seen) = open.seen.get(&hash_of(&line)) else {
+                        prop_assert!(count <= most); // forgotten, as it is too rare
+                        continue;
+                    };
+                    prop_assert!(seen.documents <= count && count <= seen.documents + seen.missed);
+                    prop_assert!(seen.documents > 0 && seen.missed <= most);
+                    // Its forms once it comes again, so that lines that come once take little memory.
+                    prop_assert_eq!(seen.forms.as_deref(), (seen.documents > 1).then_some(&line[..]));
+                    // And only what may be frequent is kept from one bucket to the next.
+                    prop_assert!(!open.documents.is_multiple_of(BUCKET) || seen.documents + seen.missed > most);
+                }
+            }
+            prop_assert_eq!(open.documents, documents.len() as u64);
+        }
+    }
+
+    #[test]
+    fn lines_of_half_of_the_documents_are_not_counted_again() {
+        for (n, candidates) in [(5, 0), (6, 1), (10, 1)] {
+            let (mut lines, _) = read(&first_have_one(n));
+            let open = lines.open.pop().unwrap();
+            assert_eq!(open.documents, 10);
+            lines.close(&open);
+            assert_eq!(lines.candidates.len(), candidates, "{n}");
+        }
+    }
+
+    #[test]
+    fn words_of_lines_that_are_counted_again_are_limited() {
+        // Three lines of three words each are in all documents.
+        for (room, kept) in [(0, 0), (2, 0), (3, 1), (5, 1), (6, 2), (8, 2), (9, 3), (MOST_WORDS, 3)] {
+            let (mut lines, _) = read(&vec![vec![1, 2, 3]; 10]);
+            lines.words = MOST_WORDS - room;
+            let open = lines.open.pop().unwrap();
+            lines.close(&open);
+            assert_eq!(lines.candidates.len(), kept, "{room}");
+            assert_eq!(lines.words, MOST_WORDS - room + 3 * kept);
+            // Of another source they take no more.
+            lines.close(&Open { source: 1, ..open });
+            assert_eq!(lines.words, MOST_WORDS - room + 3 * kept);
+        }
+    }
+
+    #[test]
+    fn how_often_a_word_comes_is_no_hash_of_a_line() {
+        let documents = first_have_one(6);
+        let (lines, entries) = read(&documents);
+        let mut bags = BlocksBuilder::new(u32::MAX as usize, BlockLimits::in_memory()).unwrap();
+        for (document, entries) in documents.iter().zip(entries) {
+            // Those without the line have a word as often as its hash says.
+            let often = if document[0] == 0 { 1 } else { short(hash_of(&[0, 7, 7])) };
+            let row = [(3, often)].into_iter().chain(entries);
+            bags.push(row.map(|(form, count)| (form as usize, count))).unwrap();
+        }
+        let found = lines.finish(&bags.finish().unwrap(), |_| true).unwrap();
+        let [line] = &found.lines[..] else { panic!("{found:?}") };
+        assert_eq!((&line.forms[..], line.with, line.documents), (&[0, 7, 7][..], 6, 10));
+    }
+
+    #[test]
+    fn most_are_more_than_half_of_all_and_of_those_taken() {
+        let is_most = |(taken, all), (source_taken, source_all)| {
+            Share { all, taken }.is_most_of(&Share { all: source_all, taken: source_taken })
+        };
+        assert!(is_most((6, 11), (10, 20)));
+        assert!(!is_most((5, 11), (10, 20)) && !is_most((6, 10), (10, 20)));
+        assert!(!is_most((9, 9), (9, 20)) && is_most((10, 11), (10, 11)));
+    }
+}

@@ -355,4 +355,14 @@ mod tests {
         );
         assert!(ColumnsBuilder::new(&named(&["c"])).finish(0, None).is_err());
     }
+
+    #[test]
+    fn a_value_takes_its_bytes_and_some_more() {
+        let texts: Vec<String> = (10..60).map(|n| format!("{n} words!")).collect(); // of nine bytes each
+        let rows: Vec<[&str; 1]> = texts.iter().map(|text| [text.as_str()]).collect();
+        let rows: Vec<&[&str]> = rows.iter().map(|row| &row[..]).collect();
+        let room = 50 * (9 + VALUE_BYTES + size_of::<Option<u32>>());
+        let kept = |limit| built(&["text"], &rows, limit).0.len();
+        assert_eq!((kept(room), kept(room - 1)), (1, 0));
+    }
 }

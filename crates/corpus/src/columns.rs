@@ -324,4 +324,24 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_date_has_the_parts_it_was_made_of() {
+        let day = Date::new(2024, 12, 31).unwrap();
+        assert_eq!((day.year(), day.month(), day.day()), (2024, 12, 31));
+        let refused = "2024-12-32".parse::<Date>().unwrap_err();
+        assert_eq!(refused.to_string(), "no day of the calendar, written YYYY-MM-DD");
+    }
+
+    #[test]
+    fn columns_of_every_kind_have_a_length() {
+        let columns = |n: usize| {
+            let texts = ColumnValues::Texts(vec![String::new(); n]);
+            let categories = ColumnValues::Categories { names: Vec::new(), of: vec![None; n] };
+            [ColumnValues::Numbers(vec![None; n]), ColumnValues::Dates(vec![None; n]), categories, texts]
+        };
+        for n in 0..3 {
+            assert!(columns(n).iter().all(|values| values.len() == n && values.is_empty() == (n == 0)));
+        }
+    }
 }

@@ -179,3 +179,49 @@ impl From<BagsError> for CorpusError {
         Self::Bags(error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_of_the_columns_there_are_are_named() {
+        let message = |n: usize| {
+            let columns = (1..=n).map(|column| format!("c{column}")).collect();
+            CorpusError::NoSuchColumn { name: "year".to_owned(), columns }.to_string()
+        };
+        let there = "there is no column `year` besides those of text, title, label and id; there are";
+        assert_eq!(message(0), format!("{there} no others"));
+        assert_eq!(message(2), format!("{there}: `c1`, `c2`"));
+        assert!(message(11).ends_with("`c10`, `c11`"), "{}", message(11));
+        assert!(message(12).ends_with("`c11`, `c12`"), "{}", message(12));
+        assert!(message(13).ends_with("`c11`, `c12`, ..."), "{}", message(13));
+        assert!(message(40).ends_with("`c11`, `c12`, ..."), "{}", message(40));
+    }
+
+    /// What was wrapped is the source, and is all that the message says.
+    #[test]
+    fn errors_of_others_are_sources() {
+        let bags = countgrid_counts::CsrBuf::<f32>::new(1).unwrap().push_bag([(1, 1.0)]).unwrap_err();
+        let text = countgrid_text::Tokenizer::new(&countgrid_text::TextOptions {
+            ngrams: Some(0),
+            ..countgrid_text::TextOptions::default()
+        });
+        let wrapped = |error: CorpusError| {
+            let source = error.source().map(ToString::to_string);
+            assert_eq!(source, Some(error.to_string()));
+        };
+        wrapped(bags.into());
+        wrapped(text.unwrap_err().into());
+        #[cfg(feature = "files")]
+        {
+            let path = Path::new("no such file");
+            let read = countgrid_io::read(path, &countgrid_io::ReadOptions::default()).unwrap_err();
+            wrapped(read.into());
+            let empty = tempfile::tempfile().unwrap();
+            wrapped(countgrid_io::BlockFile::<f32>::open(empty, path).unwrap_err().into());
+        }
+        let own = CorpusError::Vocabulary { features: 1, words: 2 };
+        assert!(own.source().is_none());
+    }
+}

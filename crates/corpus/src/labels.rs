@@ -98,4 +98,12 @@ mod tests {
         assert_eq!(found, labels);
         assert_eq!(column.name(5), None);
     }
+
+    #[test]
+    fn a_column_has_a_label_or_none_of_each_document() {
+        let column = |n: usize| LabelColumn::from_labels(vec![None; n]);
+        for n in 0..3 {
+            assert_eq!((column(n).len(), column(n).is_empty()), (n, n == 0));
+        }
+    }
 }

@@ -57,6 +57,12 @@ mod tests {
         {
             assert_eq!(format_bytes(bytes), text);
         }
+        // A thousand is one of the next unit, and a hundred has no decimals.
+        for (bytes, text) in
+            [(1_000, "1.0 kB"), (99_900, "99.9 kB"), (100_000, "100 kB"), (1_000_000, "1.0 MB")]
+        {
+            assert_eq!(format_bytes(bytes), text);
+        }
     }
 
     #[test]
@@ -64,5 +70,20 @@ mod tests {
         let parse = |table| parse(table, "MemAvailable:");
         assert_eq!(parse("MemTotal: 10 kB\nMemAvailable:    3 kB\n"), Some(3072));
         assert_eq!(parse("MemAvailable: lots\n"), None);
+    }
+
+    #[test]
+    fn memory_is_in_bytes() {
+        let is_told = |path, name| std::fs::read_to_string(path).is_ok_and(|table| table.contains(name));
+        // No machine that runs this has less, nor more than an exbibyte.
+        let plausible = 1 << 20..1 << 60;
+        let found = available();
+        assert_eq!(found.is_some(), is_told("/proc/meminfo", "MemAvailable:"));
+        assert!(found.is_none_or(|bytes| plausible.contains(&bytes)), "{found:?}");
+        // What was written was in memory.
+        let written = std::hint::black_box(vec![1u8; 4 << 20]);
+        let found = peak();
+        assert_eq!(found.is_some(), is_told("/proc/self/status", "VmHWM:"));
+        assert!(found.is_none_or(|bytes| (written.len() as u128..1 << 60).contains(&bytes)), "{found:?}");
     }
 }

@@ -465,6 +465,59 @@ mod tests {
     }
 
     #[test]
+    fn a_text_that_repeats_itself_has_the_smallest_hashes_of_all_its_runs() {
+        // Thirty words again and again, more often than hashes are held, and others after them.
+        let text: Words = (0..600).map(|n| n % 30).chain(1_000..1_100).collect();
+        let plain: Words = (0..60).map(|n| n % 30).chain(1_000..1_100).collect();
+        assert_eq!(shingles(&text), shingles(&plain));
+        let both = sketches(&[text, plain], usize::MAX);
+        assert_eq!(both.get(0), both.get(1));
+    }
+
+    #[test]
+    fn the_memory_of_a_long_text_is_bounded() {
+        let mut shingles = Shingles::default();
+        for word in 0..20_000 {
+            shingles.push(&format!("w{word}"));
+            assert!(shingles.hashes.len() < 4 * WIDTH);
+        }
+    }
+
+    #[test]
+    fn a_key_depends_on_every_bit_of_every_hash() {
+        for bit in 0..u32::BITS {
+            let [own, other] = [0x5555_5555_u32, 0x5555_5555 ^ (1 << bit)];
+            for band in 0..=BANDS {
+                assert_ne!(key(&[own], band), key(&[other], band), "{bit} {band}");
+            }
+            for beside in [0, u32::MAX, 0x1234_5678] {
+                assert_ne!(key(&[own, beside], 0), key(&[other, beside], 0), "{bit}");
+                assert_ne!(key(&[beside, own], 0), key(&[beside, other], 0), "{bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn halved_sketches_are_those_of_half_the_width() {
+        // Of some texts there is none, of others there are few hashes.
+        let documents: Vec<Words> = [300, 10, 30, 45, 0, 300, 60, 31]
+            .iter()
+            .zip(0u16..)
+            .map(|(&words, n)| (n..n + words).collect())
+            .collect();
+        let whole = sketches(&documents, usize::MAX);
+        let mut halved = sketches(&documents, usize::MAX);
+        for width in [WIDTH / 2, WIDTH / 4] {
+            halved.halve();
+            assert_eq!(halved.width, width);
+            for document in 0..documents.len() as u32 {
+                let own = whole.get(document);
+                assert_eq!(halved.get(document), &own[..own.len().min(width)], "{document}");
+            }
+        }
+    }
+
+    #[test]
     fn documents_that_are_not_taken_neither_repeat_nor_are_repeated() {
         let text: Words = (0..50).collect();
         let sketches = sketches(&vec![text; 4], usize::MAX);

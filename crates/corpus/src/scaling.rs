@@ -214,4 +214,32 @@ mod tests {
         assert_eq!(scaled(Some(8.0), &[(1, 0.0)]), [(1, 0.0)]);
         assert_eq!(scaled(Some(8.0), &[(1, 1e308), (2, 1e308)]), [(1, 1e308), (2, 1e308)]);
     }
+
+    #[test]
+    fn counts_are_borrowed_and_only_counts() {
+        let apply = |bag| Scaling::default().apply(bag, 3);
+        assert!(matches!(apply(&[(0, 4.0), (2, 0.5)]), Ok(Cow::Borrowed([(0, 4.0), (2, 0.5)]))));
+        assert!(matches!(apply(&[]), Ok(Cow::Borrowed([]))));
+        // Zeros are left out, and what is below zero is refused, whatever else there is.
+        assert_eq!(apply(&[(0, 0.0), (2, 0.5)]).as_deref(), Ok(&[(2, 0.5)][..]));
+        assert_eq!(apply(&[(1, 0.0)]).as_deref(), Ok(&[][..]));
+        assert_eq!(apply(&[(0, -1.0), (1, -2.0)]), Err(0));
+    }
+
+    #[test]
+    fn a_refusal_says_what_would_be_right() {
+        let refusal = |text: &str| text.parse::<Scale>().unwrap_err().to_string();
+        assert_eq!(refusal("log=x"), "`x` is no floor: take a number above 0, such as 20");
+        assert_eq!(refusal("ln"), "`ln` is no scale: take none, floor=X, log=X or shift");
+    }
+
+    #[cfg(feature = "serde")]
+    #[test]
+    fn a_scale_is_stored_as_its_text() {
+        for (scale, text) in [(Scale::None, "none"), (Scale::Log(0.5), "log=0.5"), (Scale::Shift, "shift")] {
+            assert_eq!(String::from(scale), text);
+            assert_eq!(Scale::try_from(text.to_owned()), Ok(scale));
+        }
+        assert_eq!(Scale::try_from("ln".to_owned()), Err(ScaleError::Unknown { found: "ln".to_owned() }));
+    }
 }

@@ -160,6 +160,23 @@ proptest! {
     }
 }
 
+/// Lossy counting has seen none of the first documents have it.
+#[test]
+fn a_line_of_the_later_documents_alone_is_one_of_most() {
+    let with = |n: usize| {
+        let text = |number: usize| {
+            let footer = if number + n >= 100 { "Sent from my phone" } else { "" };
+            ("a.mbox".to_owned(), format!("word{number} of another text\n{footer}\nline{number}"))
+        };
+        let texts: Vec<_> = (0..100).map(text).collect();
+        let found = corpus(&texts, &without(&options(false))).boilerplate;
+        found.iter().map(|line| (line.with, line.documents)).collect::<Vec<_>>()
+    };
+    assert_eq!(with(50), []);
+    assert_eq!(with(51), [(51, 100)]);
+    assert_eq!(with(99), [(99, 100)]);
+}
+
 #[test]
 fn few_documents_short_lines_single_lines_and_sequences_are_kept() {
     let of = |documents: usize, line: &str, options: &CorpusOptions| {

@@ -35,6 +35,31 @@ fn the_newest_version_of_each_crate() {
 }
 
 #[test]
+fn of_equal_versions_the_first_counts() {
+    let home = tempfile::tempdir().unwrap();
+    put(home.path(), "ants-1.1.0/src/lib.rs", &comment("//!", "first"));
+    put(home.path(), "ants-1.0.9/src/lib.rs", &comment("//!", "old"));
+    put(home.path(), "../mirror/ants-1.1.0/src/lib.rs", &comment("//!", "second"));
+    let (documents, _) = cargo_docs_in(home.path(), 100).unwrap();
+    assert_eq!(documents.len(), 1);
+    assert!(documents[0].text.starts_with("first0 first1"), "{}", documents[0].text);
+}
+
+#[test]
+fn files_are_counted_and_those_without_text_passed_over() {
+    let home = tempfile::tempdir().unwrap();
+    let (long, short) = (comment("//!", "ant"), "fn a() {}\n");
+    put(home.path(), "ants-1.0.0/src/lib.rs", &long);
+    put(home.path(), "bees-1.0.0/src/lib.rs", short);
+    for name in ["a.rs", "b.rs"] {
+        fs::write(home.path().join("registry/src/index/bees-1.0.0/src").join(name), [0xff, 0xfe]).unwrap();
+    }
+    let (_, summary) = cargo_docs_in(home.path(), 100).unwrap();
+    assert_eq!((summary.files, summary.bytes), (2, (long.len() + short.len()) as u64));
+    assert_eq!(summary.skipped.binary, 2);
+}
+
+#[test]
 fn a_fair_sample_where_there_are_too_many() {
     let home = tempfile::tempdir().unwrap();
     for crate_number in 0..20 {

@@ -192,6 +192,8 @@ fn one_document_is_a_corpus() {
     let options = CorpusOptions::default();
     let one = Corpus::<f64>::from_texts(&["Ants, ants and a bee"], &options).unwrap();
     assert_eq!((one.vocabulary.join(" "), one.tokens, one.nonempty), ("ants bee".to_owned(), 3.0, 1));
+    let found = one.words.map(|words| (words.tokens, words.words, words.rare, words.common, words.surplus));
+    assert_eq!((one.name.as_str(), found), ("texts", Some((3, 2, 0, 0, 0))));
     assert_eq!((one.labels.len(), one.labels.names.len(), one.kind), (1, 0, CorpusKind::Text));
     assert_eq!(
         (one.documents[0].id.as_str(), one.documents[0].title.as_str()),
@@ -230,9 +232,17 @@ fn negative_numbers_are_refused_unless_a_scale_says_what_they_mean() {
     // Of a sample only what was drawn counts: one of three documents without a label.
     for seed in 0..20 {
         let sample = Some(Sample { per_label: 1, seed });
+        let is_drawn =
+            sample.map(|sample: Sample| sample.draw(&LabelColumn::from_labels([None, None, None])));
         match corpus(&path, &CorpusOptions { sample, ..CorpusOptions::default() }) {
-            Ok(drawn) => assert!(drawn.bags.len() == 1 && drawn.documents[0].id != "b"),
-            Err(error) => assert!(matches!(error, CorpusError::NegativeNumber { bag: 1, .. })),
+            Ok(drawn) => {
+                assert!(drawn.bags.len() == 1 && drawn.documents[0].id != "b");
+                assert!(is_drawn.is_some_and(|drawn| !drawn[1]));
+            }
+            Err(error) => {
+                assert!(matches!(error, CorpusError::NegativeNumber { bag: 1, .. }));
+                assert!(is_drawn.is_some_and(|drawn| drawn[1]));
+            }
         }
     }
 }
@@ -331,6 +341,7 @@ fn texts_are_kept_up_to_a_number_of_bytes() {
     };
     assert_eq!(texts(0), ["", "", ""]);
     assert_eq!(texts(34), ["red ants", "blue ants and bees", "red bees"]);
+    assert_eq!(texts(25), ["red ants", "", "red bees"]); // one that does not fit beside those before it
     assert_eq!(texts(16), ["red ants", "", "red bees"]); // one that does not fit is left out whole
 }
 
@@ -353,6 +364,20 @@ fn sequences_are_counted_by_symbol() {
     assert_eq!(rows(&set.corpus), [vec![(0, 2.0), (1, 1.0), (3, 2.0)], vec![(2, 1.0), (3, 2.0)]]);
     assert_eq!((set.corpus.labels.name(1), set.corpus.kind), (Some("-"), CorpusKind::Sequences));
     assert_eq!(set.sequences.as_view().positions(), 8);
+    assert_eq!((set.corpus.name.as_str(), set.corpus.nonempty), ("made", 2));
+    let documents = set.corpus.documents.iter();
+    let documents: Vec<_> =
+        documents.map(|info| (info.id.as_str(), info.title.as_str(), info.tokens)).collect();
+    assert_eq!(documents, [("1", "1", 5.0), ("2", "2", 3.0)]);
+    // The columns may be said.
+    let (_folder, path) = file("other.csv", "name,sequence,bases\none,aa,TACta\ntwo,cc,gtt\n");
+    let [text, id] = ["bases", "name"].map(|column| Some(column.to_owned()));
+    let options =
+        CorpusOptions { columns: Columns { text, id, ..Columns::default() }, ..CorpusOptions::default() };
+    let other = SequenceCorpus::<f32>::read(&path, &options).unwrap();
+    assert_eq!(rows(&other.corpus), rows(&set.corpus));
+    let ids = other.corpus.documents.iter().map(|info| (info.id.as_str(), info.title.as_str()));
+    assert!(ids.eq([("one", "one"), ("two", "two")]));
 }
 
 #[test]
@@ -397,10 +422,14 @@ fn documents_are_counted_in_their_own_language() {
         "Die Spur der Ameisen ist auf dem Weg nicht mehr zu sehen, weil es in der Nacht geregnet hat.",
     ];
     let options = CorpusOptions {
-        words: WordOptions { max_share: Some(1.0), ..WordOptions::default() },
+        words: WordOptions { max_share: Some(1.0), stem: true, ..WordOptions::default() },
         ..CorpusOptions::default()
     };
     let read = Corpus::<f32>::from_texts(&texts, &options).unwrap();
+    let blocks = BlockLimits { bags: 2, ..BlockLimits::in_memory() };
+    let in_blocks = Corpus::<f32>::from_texts(&texts, &CorpusOptions { blocks, ..options.clone() }).unwrap();
+    assert_eq!(contents(&in_blocks), contents(&read));
+    assert_eq!(in_blocks.languages, read.languages);
     let codes: Vec<_> = read.languages.iter().map(|&(language, count)| (language.code(), count)).collect();
     assert_eq!(codes, [("de", 3), ("en", 1)]);
     assert!(!read.vocabulary.iter().any(|word| ["der", "die", "the", "on"].contains(&word.as_str())));

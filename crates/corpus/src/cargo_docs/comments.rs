@@ -122,5 +122,8 @@ mod tests {
     fn links_keep_their_words() {
         let source = "/// See [`push`](Vec::push), [the book][1], [`Vec`] and https://x.org.\n/// [1]: https://y.org\n/// ## On a[0]";
         assert_eq!(found(source), [(1, "See push, the book, Vec and On a0".to_owned())]);
+        // Only a line that begins with a bracket and names a target is one.
+        let source = "/// [`Vec`] grows.\n/// Then [1]: more.";
+        assert_eq!(found(source), [(1, "Vec grows. Then 1: more.".to_owned())]);
     }
 }
