@@ -1,7 +1,7 @@
 use std::{collections::HashSet, marker::PhantomData};
 
 use countgrid_corpus::{Blocks, Storable};
-use countgrid_em::{Tables, TablesMut};
+use countgrid_em::{Tables, TablesMutExt};
 use countgrid_grid::{
     Embedding, GridError, LabelSums, Labels, Readout, Shape, label_scratch_len, label_sums_len,
 };
@@ -130,10 +130,13 @@ impl<T: Real> LabelCollector<T> {
         let (cells, labels) = (shape.cells(), documents.len());
         let length = label_sums_len(&shape, labels).unwrap_or(usize::MAX);
         let mut sums = LabelSums::new(shape, labels, zeros(length)?)?;
-        let (tables, totals) = sums.buffer_mut().split_at_mut((1 + labels) * cells);
-        for (table, plane) in tables.chunks_exact_mut(cells).zip(planes.chunks_exact(slots.len())) {
-            table.iter_mut().zip(slots.by_cell()).for_each(|(sum, slot)| *sum = plane[slot]);
+        for (name, planes) in [("mass", &planes[..slots.len()]), ("targets", &planes[slots.len()..])] {
+            let table = sums.table_mut(name).unwrap_or_default();
+            for (row, plane) in table.chunks_exact_mut(cells).zip(planes.chunks_exact(slots.len())) {
+                row.iter_mut().zip(slots.by_cell()).for_each(|(sum, slot)| *sum = plane[slot]);
+            }
         }
+        let totals = sums.table_mut("totals").unwrap_or_default();
         totals.iter_mut().zip(std::iter::once(all).chain(documents)).for_each(|(total, of)| *total = of);
         drop(planes);
         let mut scratch = zeros(label_scratch_len(&shape))?;

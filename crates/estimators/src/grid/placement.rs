@@ -129,6 +129,7 @@ impl<'a, T: Real> PositionReader<'a, T> {
         (window, probability): (usize, T),
         log_evidence: f64,
     ) -> GridPosition {
+        const { assert!(T::LANES <= MOST_LANES) };
         let extents = self.layout.extents();
         let rows = 2 * extents.len();
         let mut directions = [0.0; 2 * AXES * MOST_LANES];
