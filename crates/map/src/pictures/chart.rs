@@ -143,15 +143,20 @@ impl LineChart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pictures::drawn::elements;
+    use crate::pictures::drawn::{Element, elements};
 
-    /// Pixels of the points of a single curve.
-    fn pixels(points: &[(f64, f64, f64)]) -> Vec<[f64; 2]> {
+    fn drawing_of(points: &[(f64, f64, f64)]) -> String {
         let points = points.iter().map(|&(x, y, error)| Point { x, y, error }).collect();
-        let svg = chart(vec![Curve { name: "c".into(), points }]).svg().unwrap();
-        let colour = |line: &&crate::pictures::drawn::Element<'_>| line.get("stroke") != "#000000";
+        chart(vec![Curve { name: "c".into(), points }]).svg().unwrap()
+    }
+
+    /// Pixels of the points of a single curve, the only line of its width that is not black.
+    fn pixels(points: &[(f64, f64, f64)]) -> Vec<[f64; 2]> {
+        let svg = drawing_of(points);
         let lines = elements(&svg, "polyline");
-        let curve = lines.iter().find(|line| colour(line) && line.get("stroke-width") == "2").unwrap();
+        let is_curve =
+            |line: &&Element<'_>| line.get("stroke") != "#000000" && line.get("stroke-width") == "2";
+        let curve = lines.iter().find(is_curve).unwrap();
         let numbers: Vec<f64> =
             curve.get("points").split([' ', ',']).filter_map(|x| x.parse().ok()).collect();
         numbers.chunks_exact(2).map(|at| [at[0], at[1]]).collect()
@@ -188,33 +193,16 @@ mod tests {
 
     #[test]
     fn errors_are_as_long_as_they_are() {
-        let points = vec![
-            Point { x: 1.0, y: 0.0, error: 0.0 },
-            Point { x: 2.0, y: 50.0, error: 25.0 },
-            Point { x: 4.0, y: 100.0, error: 0.0 },
-        ];
-        let at = pixels(&[(1.0, 0.0, 0.0), (2.0, 50.0, 25.0), (4.0, 100.0, 0.0)]);
-        let svg = chart(vec![Curve { name: "c".into(), points }]).svg().unwrap();
-        let [_, middle, _] = [at[0], at[1], at[2]];
-        let quarter = (at[0][1] - at[2][1]) / 4.0;
-        // A vertical line through the point, a quarter of the range up and down.
-        let lines = elements(&svg, "polyline");
-        let bar = |line: &crate::pictures::drawn::Element<'_>| {
-            let [[left, right], [top, bottom]] = line.bounds();
-            let of_point = (left - middle[0]).abs() <= 1.0 && (right - middle[0]).abs() <= 1.0;
-            of_point
-                && (top - (middle[1] - quarter)).abs() <= 2.0
-                && (bottom - (middle[1] + quarter)).abs() <= 2.0
-        };
-        let single = elements(&svg, "line");
-        let as_line = single.iter().any(|line| {
+        let points = [(1.0, 0.0, 0.0), (2.0, 50.0, 25.0), (4.0, 100.0, 0.0)];
+        let (svg, at) = (drawing_of(&points), pixels(&points));
+        let ([x, y], quarter) = (at[1], (at[0][1] - at[2][1]) / 4.0);
+        // A vertical line through the point, a quarter of the range up and down; each end is rounded to a pixel.
+        let is_bar = |line: &Element<'_>| {
             let [x1, y1, x2, y2] = line.numbers(["x1", "y1", "x2", "y2"]);
-            let of_point = (x1 - middle[0]).abs() <= 1.0 && (x2 - middle[0]).abs() <= 1.0;
-            of_point
-                && (y1.min(y2) - (middle[1] - quarter)).abs() <= 2.0
-                && (y1.max(y2) - (middle[1] + quarter)).abs() <= 2.0
-        });
-        assert!(as_line || lines.iter().any(bar), "{svg}");
+            let expected = [x, y - quarter, x, y + quarter];
+            [x1, y1.min(y2), x2, y1.max(y2)].iter().zip(expected).all(|(a, b)| (a - b).abs() <= 2.0)
+        };
+        assert!(elements(&svg, "line").iter().any(is_bar), "{svg}");
     }
 
     fn chart(curves: Vec<Curve>) -> LineChart {
