@@ -69,6 +69,7 @@ fn windows(criterion: &mut Criterion) {
     shape(criterion, [4096], [25]);
     shape(criterion, [40, 40], [5, 5]);
     shape(criterion, [40, 40], [8, 8]);
+    shape(criterion, [64, 64], [8, 8]);
     shape(criterion, [120, 120], [20, 20]);
     shape(criterion, [12, 12, 12], [3, 3, 3]);
     shape(criterion, [4, 4, 4, 4, 4], [2, 2, 2, 2, 2]);

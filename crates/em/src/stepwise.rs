@@ -132,7 +132,8 @@ impl StepwisePlan {
     /// The free energy is an estimate: that of the mini-batches seen in the present pass, each under the
     /// parameters before its update, scaled up to the size of the data set. The observer is called after every
     /// update; there is a [`Progress::change`], and a test of convergence, at the end of each pass but the
-    /// first. An outcome's `iterations` are updates.
+    /// first. An outcome's `iterations` are updates. The penalty in an objective is that of the new parameters at the end of
+    /// a pass and in the first one; between ends it is that of the end before, since it takes a reading of all parameters.
     ///
     /// # Errors
     /// [`FitError::Model`], [`FitError::Objective`], [`FitError::Share`]; [`FitError::NoBatch`] if a pass has no
@@ -295,7 +296,9 @@ impl StepwiseFit {
         self.state.share += share;
         self.state.steps = stepwise.steps();
         let (iteration, free_energy) = (self.state.steps, self.state.free_energy / self.state.share);
-        let objective = objective(iteration, free_energy, model.penalty())?;
+        // A penalty reads all parameters, which may take as long as a small batch.
+        let known = previous.filter(|_| !last).map(|end| end.objective - end.free_energy);
+        let objective = objective(iteration, free_energy, known.unwrap_or_else(|| model.penalty()))?;
         let change = previous.filter(|_| last).map(|previous| objective - previous.objective);
         let progress = Progress { iteration, beta: 1.0, free_energy, objective, change };
         if !last {

@@ -2,7 +2,7 @@
 
 use crate::models;
 
-use core::ops::ControlFlow;
+use core::{cell::Cell, convert::Infallible, ops::ControlFlow};
 
 use countgrid_counts::{Bags, Dense};
 use countgrid_em::{
@@ -140,6 +140,44 @@ fn progress_speaks_of_the_whole_data_set_and_compares_passes() {
     };
     let outcome = plan.fit(&mut model, halves, &mut sums, stop).unwrap();
     assert_eq!((outcome.iterations, outcome.end), (3, End::Stopped));
+}
+
+/// In the first pass and at the end of each the penalty is that of the parameters; between ends it is that of the end before.
+#[test]
+fn a_penalty_is_asked_for_at_ends_of_passes() {
+    struct Counted(f64, Cell<usize>);
+    impl Fit<f64> for Counted {
+        fn expectation(&self, batch: &f64, _: &mut Self::Statistics) -> Result<f64, Infallible> {
+            Ok(*batch)
+        }
+    }
+    impl Learn for Counted {
+        type Statistics = TableBuffer<f64, [Table; 0], [f64; 0]>;
+        type Error = Infallible;
+        fn maximization(&mut self, _: &mut Self::Statistics) -> Result<(), Infallible> {
+            self.0 *= 2.0;
+            Ok(())
+        }
+        fn penalty(&self) -> f64 {
+            self.1.set(self.1.get() + 1);
+            self.0
+        }
+    }
+    let (mut model, mut none) = (Counted(1.0, Cell::new(0)), TableBuffer::new([], []).unwrap());
+    let mut penalties = Vec::new();
+    plan(StepSize::Constant(0.5), 3, 0.0)
+        .fit(
+            &mut model,
+            |_| [(8.0, 0.25); 4],
+            &mut none,
+            |_, progress| {
+                penalties.push(progress.objective - progress.free_energy);
+                ControlFlow::Continue(())
+            },
+        )
+        .unwrap();
+    assert_eq!(penalties, [2.0, 4.0, 8.0, 16.0, 16.0, 16.0, 16.0, 256.0, 256.0, 256.0, 256.0, 4096.0]);
+    assert_eq!(model.1.get(), 6);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use countgrid_estimators::{
     AXES, BagTotals, CheckpointError, Estimator, EstimatorError, FittedGrid, GridOptions, GridPlan,
     GridSchedule, GridStart, GridTraining, Phase, Progress, Stored, Train,
 };
-use countgrid_grid::{COARSE_ITERATIONS, Grid, Learner, Options, Statistics};
+use countgrid_grid::{COARSE_ITERATIONS, Grid, Learner, Options, PosteriorThreshold, Statistics};
 use countgrid_io::ModelFile;
 use countgrid_math::AlignedVec;
 use proptest::prelude::*;
@@ -129,14 +129,18 @@ fn reference<T: Stored>(options: &GridOptions, bags: &Blocks<T>) -> (Vec<T>, usi
         for (stage, &shape) in shapes.iter().enumerate() {
             let last = stage + 1 == shapes.len();
             let grid = Grid::initial(shape, coarse.as_ref(), &mut rng).unwrap();
+            let start = options.start.unwrap_or_else(|| GridStart::for_bags(&totals, 9, options.iterations));
             let model_options = Options {
                 inner_passes: options.inner_passes,
                 learn_prior: options.learn_prior,
+                posterior_threshold: match start {
+                    GridStart::MiniBatches { .. } => PosteriorThreshold::Nats(10.0),
+                    _ => PosteriorThreshold::Rounding,
+                },
                 ..Options::for_corpus(&shape, totals.tokens, bags.len())
             };
             let mut model = ByBlock(Learner::from_grid(grid, model_options).unwrap());
             let mut statistics = Statistics::allocate(shape, 64).unwrap();
-            let start = options.start.unwrap_or_else(|| GridStart::for_bags(&totals, 9, options.iterations));
             let iterations = match (last, options.start, start) {
                 (false, _, GridStart::MiniBatches { .. }) => 0,
                 (false, ..) => COARSE_ITERATIONS,

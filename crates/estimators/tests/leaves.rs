@@ -185,7 +185,11 @@ fn grids_are_fitted_to_the_sum_in_the_tree() {
         let shape = plan.layout().shape(FEATURES).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(7);
         let grid = GridParameters::<f32>::initial(shape, None, &mut rng).unwrap();
-        let model_options = countgrid_grid::Options::for_corpus(&shape, totals.tokens, BAGS);
+        let posterior_threshold = start.posterior_threshold();
+        let model_options = countgrid_grid::Options {
+            posterior_threshold,
+            ..countgrid_grid::Options::for_corpus(&shape, totals.tokens, BAGS)
+        };
         let mut model = ByTree(countgrid_grid::Learner::from_grid(grid, model_options).unwrap());
         let mut statistics = countgrid_grid::Statistics::allocate(shape, 64).unwrap();
         let em = EmOptions { iterations: 2, tolerance: 0.0 }.check().unwrap();

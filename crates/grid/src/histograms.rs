@@ -15,7 +15,7 @@ use crate::{
     Grid, GridError, PosteriorThreshold, Shape,
     error::{long_enough, same_length},
     estep::{Chunk, Source, SparsityEstimate, Tempering, peak},
-    mstep::{Deferred, sum_windows},
+    mstep::{Deferred, gap, sum_windows},
     tiles::{MOST_LANES, Tiles},
 };
 
@@ -489,8 +489,13 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D>
         let (cells, rows) = (shape.cells(), shape.features() + 1);
         let (packed, rest) = self.storage.as_mut().split_at_mut(shape.counts_len::<T>());
         let (bounds, references) = rest.split_at_mut(rest.len() - shape.features());
-        let size = window_scratch_len(shape);
-        let group = (scratch.len() / size).clamp(1, GROUP * threads());
+        let most = GROUP * threads();
+        let gap = match window_scratch_len(shape) + 2 * gap::<T>(cells) {
+            size if scratch.len() / size >= most => gap::<T>(cells),
+            _ => 0,
+        };
+        let size = window_scratch_len(shape) + 2 * gap;
+        let group = (scratch.len() / size).clamp(1, most);
         // The packed rows from `row` on, and the bounds of their tiles.
         let mut pack = |row: usize, count: usize, logs: &[T], stride: usize, padding: T| {
             let parts = (
@@ -529,7 +534,8 @@ impl<T: Real, S: AsRef<[T]> + AsMut<[T]>, const D: usize> LogHistograms<T, S, D>
                 planes = rest;
                 let rows = (Rows::new(&mut *scratch, size), Rows::new(references, 1));
                 for_each(count, (these, rows), |_, (mut pi, (scratch, reference))| {
-                    let (h, window) = scratch.elements.split_at_mut(cells);
+                    let (h, rest) = scratch.elements.split_at_mut(cells);
+                    let window = rest.get_mut(gap..).unwrap_or_default();
                     sum_windows(shape.windows(), Direction::Forward, plane(&mut pi), h, window);
                     let volume = T::from_f64(shape.windows().volume() as f64);
                     reference.elements.fill(dispatch(LogShares { h, volume }));

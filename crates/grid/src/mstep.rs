@@ -27,6 +27,14 @@ const fn planes_len<const D: usize>(shape: &Shape<D>, group: usize) -> usize {
     (2 + group) * shape.cells() + countgrid_prefix::scratch_len(shape.windows())
 }
 
+/// Elements to leave free between planes of a page or more, where there is room: a plane then begins a quarter of a page later in its page than the
+/// one before. Planes of 32 x 32 or 64 x 64 cells would otherwise all begin at the same place, and a processor that compares
+/// only the lowest twelve bits of addresses takes what it reads of one for what it has just written to another, and waits.
+pub(crate) const fn gap<T>(cells: usize) -> usize {
+    let page = 4096 / size_of::<T>();
+    if cells < page { 0 } else { (page + page / 4 - cells % page) % page }
+}
+
 /// Scratch of one thread, cut from the caller's.
 pub(crate) struct Planes<'a, T> {
     sums: &'a mut [T],              // S pi; an adjoint
@@ -38,10 +46,19 @@ pub(crate) struct Planes<'a, T> {
 impl<'a, T: Real> Planes<'a, T> {
     /// Scratch of at least [`Shape::plane_scratch_len`] elements.
     pub(crate) fn new<const D: usize>(shape: &Shape<D>, scratch: &'a mut [T]) -> Self {
+        Self::apart(shape, 0, scratch)
+    }
+
+    /// With so many elements after each of the first three, for which scratch has room.
+    fn apart<const D: usize>(shape: &Shape<D>, gap: usize, scratch: &'a mut [T]) -> Self {
         let cells = shape.cells();
-        let (sums, rest) = scratch.split_at_mut(cells);
-        let (spread, rest) = rest.split_at_mut(cells);
-        let (window, rest) = rest.split_at_mut(countgrid_prefix::scratch_len(shape.windows()));
+        let cut = |scratch: &'a mut [T], elements: usize| {
+            let (plane, rest) = scratch.split_at_mut(elements);
+            (plane, rest.split_at_mut(gap).1)
+        };
+        let (sums, rest) = cut(scratch, cells);
+        let (spread, rest) = cut(rest, cells);
+        let (window, rest) = cut(rest, countgrid_prefix::scratch_len(shape.windows()));
         let counts = rest.len() - rest.len() % cells;
         Self { sums, spread, window, counts: &mut rest[..counts] }
     }
@@ -193,10 +210,12 @@ pub(crate) fn pass<T: Real, const D: usize>(
     column.fill(T::zero());
     // A share of scratch is for a run of blocks: a column sum for each, and planes, which then stay in cache.
     let shares = part_count();
-    let planes = (rest.len() / shares).saturating_sub(planes_len(shape, 0)) / cells.max(1);
+    let share = (rest.len() / shares).saturating_sub(planes_len(shape, 0));
+    let gap = if share >= 2 * GROUP * cells + 3 * gap::<T>(cells) { gap::<T>(cells) } else { 0 };
+    let planes = (share - 3 * gap) / cells.max(1);
     let run = if shares > 1 { shape.features().div_ceil(BLOCK * shares).min(planes / 2).max(1) } else { 1 };
     let group = planes.saturating_sub(run).clamp(1, GROUP);
-    let size = run * cells + planes_len(shape, group);
+    let size = run * cells + planes_len(shape, group) + 3 * gap;
     let workers = (rest.len() / size).clamp(1, shares);
     for (round, pi) in pi.chunks_mut(workers * run * BLOCK * cells).enumerate() {
         let blocks = pi.len().div_ceil(BLOCK * cells);
@@ -204,7 +223,7 @@ pub(crate) fn pass<T: Real, const D: usize>(
         for_each(blocks.div_ceil(run), parts, |part, (pi, scratch)| {
             let first = (round * workers + part) * run * BLOCK;
             let (partials, scratch) = scratch.elements.split_at_mut(run * cells);
-            let mut planes = Planes::new(shape, scratch);
+            let mut planes = Planes::apart(shape, gap, scratch);
             let blocks = pi.elements.chunks_mut(BLOCK * cells).zip(partials.chunks_exact_mut(cells));
             for ((pi, partial), first) in blocks.zip((first..).step_by(BLOCK)) {
                 partial.fill(T::zero());

@@ -45,6 +45,43 @@ fn minimal<R: PartialEq + std::fmt::Debug>(
     assert!(exactly.is_ok() && exactly == more, "{needed}: {exactly:?} {more:?}");
 }
 
+/// Planes of whole pages lie apart from each other where scratch has room: the same bits as side by side, and as in the least scratch.
+#[test]
+fn planes_apart_give_the_same_bits() {
+    fn check<T: Real, const D: usize>(extents: [usize; D], sides: [usize; D]) {
+        let features = 131; // two blocks of column sums, and a few more
+        let shape = Shape::from_sides(extents, sides, features).unwrap();
+        let mut grid = Grid::<T, _, D>::uniform_in(shape, vec![T::zero(); shape.grid_len()]).unwrap();
+        grid.randomize(&mut ChaCha8Rng::seed_from_u64(1));
+        let counts: Vec<u8> = (0..9 * features).map(|i| (i * i % 23 / 20) as u8).collect();
+        let bags = countgrid_counts::Dense::new(features, &counts).unwrap();
+        let fit = |planes: usize| {
+            let zeros = |elements| vec![T::zero(); elements];
+            let mut plane = zeros(shape.plane_scratch_len().max(planes * shape.cells()));
+            let packed = zeros(shape.histograms_len::<T>());
+            let mut learner = Learner::new(grid.clone(), packed, &mut plane, Options::default()).unwrap();
+            let scratch = zeros(shape.scratch_len::<T>(1).max(planes * shape.cells()));
+            let mut statistics = Statistics::new(shape, zeros(shape.sums_len::<T>()), scratch).unwrap();
+            let mut free_energies = Vec::new();
+            for _ in 0..2 {
+                statistics.clear();
+                free_energies.push(learner.expectation(&bags, &mut statistics).unwrap());
+                learner.maximization(&mut statistics).unwrap();
+            }
+            (free_energies, learner.grid().buffer().to_vec())
+        };
+        let least = fit(0);
+        for planes in [8, 70, 131, 132, 140, 200, 300] {
+            assert!(fit(planes) == least, "{planes}");
+        }
+    }
+    check::<f32, 2>([32, 32], [8, 8]);
+    check::<f64, 2>([32, 32], [8, 3]);
+    check::<f32, 2>([40, 40], [5, 5]);
+    check::<f64, 1>([512], [25]);
+    check::<f32, 3>([8, 16, 16], [2, 8, 1]);
+}
+
 #[test]
 fn scratch_of_a_fit_and_of_read_outs_is_minimal() {
     fn check<T: Real, const D: usize>(extents: [usize; D], sides: [usize; D]) {

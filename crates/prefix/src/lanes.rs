@@ -94,7 +94,7 @@ impl Tree<4> for Pairs {
 }
 
 #[inline(always)]
-fn add_lanes<T: Copy + Add<Output = T>, const L: usize>(mut a: [T; L], b: [T; L]) -> [T; L] {
+pub(crate) fn add_lanes<T: Copy + Add<Output = T>, const L: usize>(mut a: [T; L], b: [T; L]) -> [T; L] {
     for (a, b) in a.iter_mut().zip(&b) {
         *a = *a + *b;
     }
@@ -226,12 +226,12 @@ impl<'a, T: Copy + Add<Output = T>> Terms<'a, T> {
 }
 
 #[inline(always)]
-fn read<T: Copy, const L: usize>(table: &[T], at: usize) -> Option<[T; L]> {
+pub(crate) fn read<T: Copy, const L: usize>(table: &[T], at: usize) -> Option<[T; L]> {
     table.get(at..)?.first_chunk().copied()
 }
 
 #[inline(always)]
-fn read_pair<T: Copy + Add<Output = T>, const L: usize>(
+pub(crate) fn read_pair<T: Copy + Add<Output = T>, const L: usize>(
     table: &[T],
     at: usize,
     apart: usize,
@@ -398,10 +398,11 @@ fn combine_into_lanes<T: Copy + Add<Output = T>, const L: usize>(
     }
 }
 
-/// Sums of `W` neighbours, left to right: `x[i] + x[i + 1] + ...`, or `x[8 + i] + x[7 + i] + ...`.
+/// Sums of `W` neighbours: of `x[i]`, `x[i + 1]`, ..., or of `x[8 + i]`, `x[7 + i]`, ...
 #[inline(always)]
 pub(crate) fn neighbours<T: Copy + Add<Output = T>, const W: usize, const MIRRORED: bool>(
     x: &[T; 2 * LANES],
+    tree: impl Tree<W>,
 ) -> [T; LANES] {
     const { assert!(0 < W && W <= LANES + 1) };
     let mut terms = [[x[0]; LANES]; W];
@@ -411,7 +412,7 @@ pub(crate) fn neighbours<T: Copy + Add<Output = T>, const W: usize, const MIRROR
             *term = *read;
         }
     }
-    LeftToRight.sum(terms)
+    tree.sum(terms)
 }
 
 /// `copy_from_slice` without a panic.

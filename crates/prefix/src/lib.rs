@@ -132,6 +132,7 @@
 extern crate std;
 
 mod cumulative;
+mod eight;
 mod error;
 mod filter;
 #[cfg(feature = "floats")]

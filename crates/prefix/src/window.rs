@@ -5,11 +5,13 @@ use countgrid_torus::Windows;
 use num_traits::Zero;
 
 use crate::LengthError;
-use crate::lanes::{self, LANES, LeftToRight, PrefetchAhead};
+use crate::eight::SumsOfEight;
+use crate::lanes::{self, LANES, LeftToRight, PrefetchAhead, Tree};
 use crate::long;
 use crate::ring::Ring;
 
-/// Sides up to this one are summed directly, left to right; longer ones by fours.
+/// Sides up to this one are summed in one pass: 8 in pairs of pairs, shorter ones left to right. Longer ones are summed by fours, ring
+/// after ring.
 const DIRECT: usize = 8;
 /// How far ahead the processor is asked to fetch at least, in bytes.
 const PAGE: usize = 4096;
@@ -94,12 +96,12 @@ const fn scratch_along(axes: &[Axis], cells: usize) -> usize {
 /// translates the output bit for bit. One axis after the other, the last one first; an axis of side 1
 /// is skipped. Along an axis of side `W`, with `f_k` short for the cell `k` steps on:
 ///
-/// * `W ≤ 8`: left to right, `((f_0 + f_1) + f_2) + ...`
-/// * `W > 8`: by fours, `P_1(k) = f_k`, `P_4m(k) = (P_m(k) + P_m(k + m)) + (P_m(k + 2m) + P_m(k + 3m))`, up
+/// * `W < 8`: left to right, `((f_0 + f_1) + f_2) + ...`
+/// * `W ≥ 8`: by fours, `P_1(k) = f_k`, `P_4m(k) = (P_m(k) + P_m(k + m)) + (P_m(k + 2m) + P_m(k + 3m))`, up
 ///   to the last `m` that has `2m ≤ W`. Then as many `P` as the digits of `W` to base 4 say, joined left to
 ///   right, the lowest digit first; but the last digit, which may be up to 7, counts pairs,
 ///   `P_2m(k) = P_m(k) + P_m(k + m)`, after one single `P_m` if it is odd. For `W = 25 = 1 + 3 · 8`:
-///   `((P_1(0) + P_8(1)) + P_8(9)) + P_8(17)`.
+///   `((P_1(0) + P_8(1)) + P_8(9)) + P_8(17)`; and for `W = 8` it is `P_8(0)`, in pairs of pairs.
 ///
 /// # Accuracy
 /// There is no subtraction, so sums of nonnegative terms are nonnegative and each keeps its relative
@@ -249,7 +251,7 @@ fn one_row<R: Runner, T: Copy + Zero, const MIRRORED: bool>(
             5 => R::run(Direct::<T, 5, MIRRORED> { ring, row, sums, ahead }),
             6 => R::run(Direct::<T, 6, MIRRORED> { ring, row, sums, ahead }),
             7 => R::run(Direct::<T, 7, MIRRORED> { ring, row, sums, ahead }),
-            8 => R::run(Direct::<T, 8, MIRRORED> { ring, row, sums, ahead }),
+            8 => R::run(SumsOfEight::<T, MIRRORED> { ring, row, sums, ahead }),
             side => R::run(SumsOfFour { ring, side, row, sums, scratch, ahead }),
         }
     }
@@ -281,10 +283,8 @@ impl<T: Copy + Zero, const W: usize, const MIRRORED: bool> Kernel for Direct<'_,
                     *offset = o;
                 }
                 ring.sum([f; W], offsets, sums, LeftToRight, ahead.skip(from));
-            } else if f.len() >= 2 * LANES {
-                line::<T, W, MIRRORED>(f, sums, ahead.skip(from));
             } else {
-                short_line::<T, W, MIRRORED>(f, sums);
+                line::<T, W, MIRRORED>(f, sums, LeftToRight, ahead.skip(from));
             }
             from += f.len();
         }
@@ -321,8 +321,12 @@ impl<T: Copy + Zero, const MIRRORED: bool> Kernel for SumsOfFour<'_, T, MIRRORED
 fn line<T: Copy + Zero, const W: usize, const MIRRORED: bool>(
     f: &[T],
     sums: &mut [T],
+    tree: impl Tree<W>,
     ahead: PrefetchAhead<'_, T>,
 ) {
+    if f.len() < 2 * LANES {
+        return short_line::<T, W, MIRRORED>(f, sums, tree);
+    }
     let (Some(first), Some(last)) = (f.first_chunk::<LANES>(), f.last_chunk::<LANES>()) else { return };
     let Some(far) = f.len().checked_sub(2 * LANES) else { return };
     ahead.fetch(0, f.len());
@@ -332,31 +336,34 @@ fn line<T: Copy + Zero, const W: usize, const MIRRORED: bool>(
         let Some(x) = f.get(at..).and_then(|x| x.first_chunk()) else { return };
         let at = if MIRRORED { at + LANES } else { at };
         let Some(sums) = sums.get_mut(at..).and_then(|sums| sums.first_chunk_mut()) else { return };
-        *sums = lanes::neighbours::<T, W, MIRRORED>(x);
+        *sums = lanes::neighbours::<T, W, MIRRORED>(x, tree);
         from += LANES;
     }
     let ends = [*last, *first];
     let near = if MIRRORED { sums.first_chunk_mut() } else { sums.last_chunk_mut() };
     if let (Some(x), Some(near)) = (ends.as_flattened().first_chunk(), near) {
-        *near = lanes::neighbours::<T, W, MIRRORED>(x);
+        *near = lanes::neighbours::<T, W, MIRRORED>(x, tree);
     }
 }
 
 #[inline(always)]
-fn short_line<T: Copy + Zero, const W: usize, const MIRRORED: bool>(f: &[T], sums: &mut [T]) {
+pub(crate) fn short_line<T: Copy + Zero, const W: usize, const MIRRORED: bool>(
+    f: &[T],
+    sums: &mut [T],
+    tree: impl Tree<W>,
+) {
     for (k, sum) in sums.iter_mut().enumerate() {
-        let mut at = k;
-        let Some(&first) = f.get(at) else { return };
-        *sum = first;
-        for _ in 1..W {
+        let (mut terms, mut at) = ([[T::zero()]; W], k);
+        for term in &mut terms {
+            let Some(&next) = f.get(at) else { return };
+            *term = [next];
             at = match MIRRORED {
                 true if at == 0 => f.len() - 1,
                 true => at - 1,
                 false if at + 1 == f.len() => 0,
                 false => at + 1,
             };
-            let Some(&next) = f.get(at) else { return };
-            *sum = *sum + next;
         }
+        [*sum] = tree.sum(terms);
     }
 }

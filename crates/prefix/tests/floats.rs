@@ -47,7 +47,7 @@ fn tree<T: Float>(side: usize, f: &dyn Fn(usize) -> T) -> T {
     fn power<T: Float>(cells: usize, at: usize, f: &dyn Fn(usize) -> T) -> T {
         if cells == 1 { f(at) } else { power(cells / 2, at, f) + power(cells / 2, at + cells / 2, f) }
     }
-    if side <= 8 {
+    if side < 8 {
         return (1..side).fold(f(0), |sum, o| sum + f(o));
     }
     let (mut sum, mut covered, mut m) = (None, 0, 1);
@@ -81,7 +81,7 @@ fn by_tree<const D: usize, T: Float>(windows: &Windows<D>, f: &[T], sign: isize)
 /// The documented bound on how many additions the longest path through the tree has.
 fn depth<const D: usize>(windows: &Windows<D>) -> usize {
     let along = |side: usize| {
-        if side <= 8 {
+        if side < 8 {
             return side - 1;
         }
         let (mut steps, mut joined, mut m) = (0, 0, 1);

@@ -134,6 +134,7 @@ impl<T: Stored> GridPlan<T> {
             inner_passes: self.options.inner_passes,
             learn_prior: self.options.learn_prior,
             pseudocount: self.options.pseudocount.unwrap_or(defaults.pseudocount),
+            posterior_threshold: self.start.posterior_threshold(),
             ..defaults
         }
     }
