@@ -15,6 +15,8 @@ use crate::window;
 
 /// Cells of a window.
 const SIDE: usize = 8;
+/// Sums along the last axis that are formed together, where a line has so many.
+const LONG: usize = 4 * LANES;
 /// Rings up to so many bytes are read run by run, in strips: they stay in a cache from one strip to the next.
 const CACHE: usize = 1 << 18;
 
@@ -166,9 +168,6 @@ impl<T: Copy + Zero, const L: usize> Running<T, L> {
     }
 }
 
-/// Lanes of a long chunk.
-const LONG: usize = 4 * LANES;
-
 /// Along the last axis. The chunk of sums next to the seam is read from the two ends of the line, laid side by side.
 #[inline(always)]
 fn line<T: Copy + Zero, const MIRRORED: bool>(f: &[T], sums: &mut [T], ahead: PrefetchAhead<'_, T>) {
@@ -189,7 +188,8 @@ fn line<T: Copy + Zero, const MIRRORED: bool>(f: &[T], sums: &mut [T], ahead: Pr
         let _ = chunk::<T, 1>(f, at, sums, at + shift);
         from = at + LANES;
     }
-    let mut ends = [[f[0]; LANES]; 2];
+    let Some(&first) = f.first() else { return };
+    let mut ends = [[first; LANES]; 2];
     // The last eight cells and the first seven, or the last seven and the first eight.
     let low = if MIRRORED { SIDE - 1 } else { LANES };
     lanes::copy(f.get(f.len() - low..).unwrap_or_default(), ends.as_flattened_mut());
