@@ -30,8 +30,8 @@ impl Tree<SIDE> for PairsOfPairs {
         self,
         [a, b, c, d, e, f, g, h]: [[T; L]; SIDE],
     ) -> [T; L] {
-        let four = |a, b, c, d| add_lanes(add_lanes(a, b), add_lanes(c, d));
-        add_lanes(four(a, b, c, d), four(e, f, g, h))
+        let low = add_lanes(add_lanes(a, b), add_lanes(c, d));
+        add_lanes(low, add_lanes(add_lanes(e, f), add_lanes(g, h)))
     }
 }
 
