@@ -4,6 +4,7 @@
     python3 benches/papers/short_documents.py draw titles.csv --documents 100000 --words 17 --seed 1
     python3 benches/papers/short_documents.py measure target/release/countgrid titles.csv [SEEDS] [--threads 2]
     python3 benches/papers/short_documents.py reach target/release/countgrid titles.csv [SEEDS] [--batch 4000] [--passes 6]
+    python3 benches/papers/short_documents.py phases target/release/countgrid titles.csv [--threads 2]
 
 `draw` writes a CSV file with the columns `id`, `label` and `text`. Words have Zipf frequencies; a document has one or two of
 the topics, and half of its words are of them, the others of all. The length of a document is drawn, with the mean that is
@@ -15,6 +16,8 @@ documents, mean of seeds 1 to SEEDS (by itself 3) and range; seconds of processo
 
 `reach` prints for each seed the bound that plain EM ends with, over all documents, after how many seconds of the processor the fit does, and after
 how many a fit has reached it that begins with mini-batches as a map of many documents does: on one thread, reading left out.
+
+`phases` prints when each phase of `countgrid map` ends, on the clock and of the processor, and the peak memory until then.
 """
 
 import argparse
@@ -153,6 +156,31 @@ def reach(program: str, path: str, seeds: int, batch: int, passes: int) -> None:
         print(f"| {seed} | {bound:.4f} | {needed:.1f} | {shown} |", flush=True)
 
 
+# Which event ends each phase of a map.
+PHASES = {"grid": "read, select and count words", "fitted": "fit", "summary": "place, page, pictures and places"}
+
+
+def peak_memory(process: int) -> float:
+    """Of a process that runs, in MB."""
+    with open(f"/proc/{process}/status", encoding="utf-8") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1000
+
+
+def phases(program: str, path: str, threads: int) -> None:
+    print("| phase | ends after | processor seconds | peak MB so far |\n|---|---|---|---|", flush=True)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        command = [program, "map", path, "--threads", str(threads), "--json", "-o", os.path.join(folder, "map")]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
+            for line in child.stdout:
+                phase = PHASES.get(json.loads(line).get("event"))
+                if phase:
+                    seconds, spent = time.monotonic() - began, processor_seconds(child.pid)
+                    print(f"| {phase} | {seconds:.1f} | {spent:.1f} | {peak_memory(child.pid):.0f} |", flush=True)
+    if child.returncode:
+        raise subprocess.CalledProcessError(child.returncode, command)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -172,8 +200,12 @@ def main() -> None:
     reaching.add_argument("seeds", type=int, nargs="?", default=3)
     reaching.add_argument("--batch", type=int, default=4000, help="documents of a mini-batch: one in 25 of 100,000")
     reaching.add_argument("--passes", type=int, default=6, help="of mini-batches; fewer are the same fit, cut short")
+    timing = commands.add_parser("phases")
+    timing.add_argument("program")
+    timing.add_argument("path")
+    timing.add_argument("--threads", type=int, default=2)
     given = vars(parser.parse_args())
-    {"draw": draw, "measure": measure, "reach": reach}[given.pop("command")](**given)
+    {"draw": draw, "measure": measure, "reach": reach, "phases": phases}[given.pop("command")](**given)
 
 
 if __name__ == "__main__":
