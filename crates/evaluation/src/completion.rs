@@ -91,11 +91,7 @@ impl<T: Stored> Predictive for FittedGrid<T> {
         let mut posteriors = Vec::with_capacity(given.len());
         self.for_each_posterior(given, |_, _, posterior| {
             let mut own = Vec::new();
-            posterior.for_each(|cell, q| {
-                if q > T::zero() {
-                    own.push((cell, Real::to_f64(q)));
-                }
-            });
+            posterior.for_each(|cell, q| own.push((cell, Real::to_f64(q))));
             posteriors.push(own);
         })?;
         let mut scratch = zeros(self.shape().plane_scratch_len())?;

@@ -262,9 +262,8 @@ impl<T: Scalar> LabelledData<T> {
                 .collect();
             bag.sort_unstable_by_key(|&(feature, _)| feature);
             scale_to_total(tokens, &mut bag);
-            // A count too small for the type is left out.
-            let rounded = bag.into_iter().map(|(feature, count)| (feature, T::from_f64(count)));
-            builder.push(rounded.filter(|&(_, count)| count > T::zero()))?;
+            // A count too small for the type becomes 0, of which the builder makes no entry.
+            builder.push(bag.into_iter().map(|(feature, count)| (feature, T::from_f64(count))))?;
         }
         let sequences = match &self.sequences {
             Some(all) => {
@@ -423,14 +422,20 @@ mod tests {
             let label = if label.is_empty() { String::new() } else { format!("\"label\": \"{label}\", ") };
             format!("{{\"id\": \"{id}\", {label}\"text\": \"{text}\"}}\n")
         };
-        let lines = [("y", "a", "amber birch"), ("x", "", "amber"), ("w", "b", "birch"), ("z", "", "birch")]
-            .map(|(id, label, text)| line(id, label, text))
-            .concat();
+        let lines = [
+            ("y", "a", "amber birch"),
+            ("x", "", "amber"),
+            ("w", "b", "birch"),
+            ("z", "", "birch"),
+            ("v", "", "amber"),
+        ]
+        .map(|(id, label, text)| line(id, label, text))
+        .concat();
         let documents = read_json_lines(lines.as_bytes(), "made.jsonl", &Columns::default()).unwrap();
         let options = CorpusOptions { words: WordOptions::default().keep_all(), ..CorpusOptions::default() };
         let corpus = Corpus::<f64>::from_documents("made", documents, &options).unwrap();
         let data = LabelledData::new(corpus, None).unwrap();
-        assert_eq!((data.unlabelled(), data.labels()), (2, vec![0, 1]));
+        assert_eq!((data.unlabelled(), data.labels()), (3, vec![0, 1]));
         assert_eq!([data.id(0), data.id(1), data.id(2)], ["y", "w", ""]);
         let fold = data.fold(&[0, 1], &[], &self::options(WordSelection::Pairs, 9)).unwrap();
         assert_eq!((fold.training.len(), fold.training.is_empty()), (2, false));

@@ -10,8 +10,8 @@ use countgrid_estimators::{
 };
 use countgrid_evaluation::{
     Coherence, CountMetric, EvaluationError, MapPoints, Mean, MeasureOptions, ModelMeasures, OptionError,
-    SparseRows, Stop, WordDistributions, coherence, document_completion, held_out_bound, label_agreement,
-    measure, neighbourhoods, topic_diversity,
+    Predictive, SparseRows, Stop, WordDistributions, coherence, document_completion, held_out_bound,
+    label_agreement, measure, neighbourhoods, topic_diversity,
 };
 use countgrid_lda::{Lda, Shape};
 use countgrid_math::index_below;
@@ -208,11 +208,15 @@ fn the_other_half_is_predicted_by_the_posterior_over_windows() {
     let error = (2.0 * (residuals[0].powi(2) + residuals[1].powi(2))).sqrt() / 3.0;
     assert!((found.per_token.standard_error.unwrap() - error).abs() < 1e-14);
 
-    // The last word of a model of fewer.
-    let other =
-        Blocks::from_bags(&Dense::new(9, &[[2.0; 9], [4.0; 9]].concat()).unwrap(), BlockLimits::in_memory());
-    let refused = document_completion(&grid, &other.unwrap(), 3, &Stop::new());
-    assert!(refused.is_err(), "{refused:?}");
+    // Tokens of a word that the grid does not have.
+    let of = |words: usize, counts: &[f64]| {
+        Blocks::from_bags(&Dense::new(words, counts).unwrap(), BlockLimits::in_memory()).unwrap()
+    };
+    let mut more = [0.0; 9];
+    more[7] = 1.0;
+    let refused = grid.log_predictive(&of(WORDS, &[1.0; WORDS]), &of(9, &more)).unwrap_err();
+    assert!(matches!(refused, EvaluationError::Words { expected: WORDS, found: 8 }), "{refused}");
+    assert_eq!(grid.log_predictive(&of(WORDS, &[1.0; WORDS]), &of(9, &[0.0; 9])).unwrap(), [0.0]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use countgrid_counts::Bags;
 use countgrid_estimators::FittedGrid;
 use countgrid_evaluation::{
     ClassPrior, Classifier, EvaluationError, EvaluationOptions, Features, FittedModel, Fold, Metric,
-    ModelKind, OptionError, Stop, predict,
+    ModelKind, OptionError, Part, Stop, predict,
 };
 
 use crate::made::{Document, alone, drawn, fold, labelled, options};
@@ -29,7 +29,7 @@ fn tables(fold: &Fold<f64>, options: &EvaluationOptions, kind: Features) -> [Vec
     if kind.per_class() && !options.one_model {
         for class in 0..fold.classes {
             let own = fold.training.filter(|place| fold.labels[place] == class).unwrap();
-            if own.len() > 0 {
+            if !own.is_empty() {
                 models.push(fit(&own));
                 sizes.push(own.len() as f64);
             }
@@ -145,6 +145,35 @@ fn neighbours_by_features_are_the_nearest_by_every_metric() {
     assert!(4 * seen.len() > all, "{} of {all} predictions differ", seen.len());
 }
 
+/// A document without a known word has the distance 1 by the cosine, as one without a common word, and a vote.
+#[test]
+fn documents_without_a_known_word_are_as_far_as_those_without_a_common_one() {
+    let document =
+        |label: &str, words: &[usize]| Document { label: Some(label.to_owned()), words: words.to_vec() };
+    let data = labelled(&[
+        document("ants", &[0, 0, 1]),
+        document("ants", &[0, 1, 1]),
+        document("bees", &[2, 3, 3]),
+        document("bees", &[2, 3]),
+        document("cats", &[0, 1]),
+        alone("bees", 0),
+        document("ants", &[1, 0]),
+    ]);
+    for (neighbours, expected) in [(2, "ants"), (6, "bees")] {
+        let mut options = EvaluationOptions {
+            classifier: Classifier::Nearest,
+            features: Some(Features::Posterior),
+            metric: Some(Metric::Cosine),
+            neighbours,
+            ..options(ModelKind::Lsi)
+        };
+        options.words.min_count = Some(2);
+        let fold = data.fold(&[0, 1, 2, 5, 3], &[6], &options).unwrap();
+        let found = predict(&fold, &options, &Stop::new()).unwrap();
+        assert_eq!(data.label_names()[found[0]], expected, "{neighbours}");
+    }
+}
+
 /// The grid that is fitted to the training documents, and the posteriors of a part over its windows.
 fn grid_of(fold: &Fold<f64>, options: &EvaluationOptions) -> Box<FittedGrid<f64>> {
     match FittedModel::fit(&fold.training, options, &Stop::new()).unwrap() {
@@ -164,7 +193,7 @@ fn neighbours_on_the_torus_are_those_whose_windows_start_nearest() {
             let fold = fold(&data, 40, &options);
             let grid = grid_of(&fold, &options);
             let sides = grid.layout().extents().to_vec();
-            let places = |part: &countgrid_evaluation::Part<f64>| -> Vec<Option<Vec<f64>>> {
+            let places = |part: &Part<f64>| -> Vec<Option<Vec<f64>>> {
                 let place = |placement: countgrid_estimators::GridPlacement| {
                     Some(placement.position?.window.iter().map(|&x| x as f64).collect())
                 };

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use countgrid_classify::folds;
 use countgrid_counts::Bags;
-use countgrid_evaluation::{EvaluationOptions, FittedModel, ModelKind, Protocol, Stop, regress};
+use countgrid_evaluation::{FittedModel, ModelKind, Part, Protocol, Stop, regress};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 use crate::made::{alone, drawn, labelled, options};
@@ -20,7 +20,7 @@ fn estimates_are_means_of_the_documents_around() {
     }
     let data = labelled(&documents);
     let labels: Vec<f64> = documents.iter().map(|one| one.label.as_ref().unwrap().parse().unwrap()).collect();
-    let options = EvaluationOptions { ..options(ModelKind::Grid) };
+    let options = options(ModelKind::Grid);
     let protocol = Protocol { folds: 2, repeats: 2, seed: 4, ..Protocol::default() };
     let found = regress(&data, &options, &protocol, |_| ControlFlow::Continue(()), &Stop::new()).unwrap();
     assert_eq!(found.estimates.len(), 2 * 540);
@@ -46,7 +46,7 @@ fn estimates_are_means_of_the_documents_around() {
                     [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(a, b)| (x + a) % 3 * 4 + (y + b) % 4)
                 })
                 .collect();
-            let tokens = |part: &countgrid_evaluation::Part<f64>| -> Vec<f64> {
+            let tokens = |part: &Part<f64>| -> Vec<f64> {
                 let bags = part.bags.gather(|count| count).unwrap();
                 (0..bags.len()).map(|bag| bags.total(bag)).collect()
             };
