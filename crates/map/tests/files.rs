@@ -131,3 +131,80 @@ fn added_documents_beyond_the_most_are_left_out_evenly() {
     page.add("new", numbered(3), &[], &[]).unwrap();
     assert_eq!((page.documents.len(), page.sampled_from), (8, Some(73)));
 }
+
+/// The content security policy names the page's style and script by their hashes, and the title is text.
+#[test]
+fn a_page_names_its_style_and_script_by_their_hashes() {
+    use sha2::{Digest, Sha256};
+    let whole = html(&Page { title: "a & b > c <d>".into(), ..page(Vec::new()) });
+    let between = |start: &str, end: &str| whole.split_once(start).unwrap().1.split_once(end).unwrap().0;
+    assert_eq!(between("<title>", "</title>"), "a &amp; b &gt; c &lt;d&gt;");
+    let policy = between("http-equiv=\"Content-Security-Policy\"", ">");
+    let digits: Vec<char> = ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(['+', '/']).collect();
+    for (kind, source) in
+        [("style-src", between("<style>", "</style>")), ("script-src", between("<script>", "</script>"))]
+    {
+        assert!(source.len() > 5000, "{kind}");
+        // Of 32 bytes, with two bits of nothing: 43 digits.
+        let bits: Vec<u8> =
+            Sha256::digest(source).iter().flat_map(|byte| (0..8).rev().map(move |n| byte >> n & 1)).collect();
+        let of = |six: &[u8]| {
+            (0..6).fold(0, |value, n| value << 1 | usize::from(six.get(n).copied().unwrap_or(0)))
+        };
+        let hash: String = bits.chunks(6).map(|six| digits[of(six)]).collect();
+        assert!(policy.contains(&format!("{kind} 'sha256-{hash}='")), "{kind} {hash}: {policy}");
+    }
+}
+
+/// Whole numbers below 10^15 have no point, probabilities of less than half a thousandth are left out, and weights are shares of the
+/// largest, if there is one.
+#[test]
+fn numbers_are_as_short_as_they_can_be() {
+    use countgrid_map::{Field, FieldKind, PageColumn, Word};
+    let document = |number: f64, q: f32| Document {
+        fields: vec![Field::Number(number)],
+        posterior: vec![(1, q)],
+        ..Document::default()
+    };
+    let mut page =
+        page(vec![document(999_999_999_999_999.0, 0.0006), document(-1e15, 0.0004), document(1e15, 0.0)]);
+    page.columns = vec![PageColumn { name: "n".into(), kind: FieldKind::Numbers }];
+    let word = |weight| Word { text: "sun".into(), cell: 0, weight };
+    for (weights, expected) in [([3.0, 1.5], "[1.0,0.5]"), ([0.0, 0.0], "[1.0,1.0]")] {
+        page.words = weights.map(word).to_vec();
+        let whole = html(&page);
+        assert!(whole.contains(&format!("\"weights\":{expected}")), "{expected}");
+        assert!(whole.contains("\"values\":[999999999999999,-1000000000000000.0,1000000000000000.0]"));
+        assert!(whole.contains("\"posteriors\":[[1,1],[],[]]"));
+    }
+}
+
+/// A piece of texts ends with the first that makes it 2^18 bytes, of each text one more than it has; U+0000 takes three.
+#[test]
+fn texts_are_in_pieces() {
+    const PIECE: usize = 1 << 18;
+    let pieces = |texts: &[String]| {
+        let whole = html(&page(texts.iter().map(|own| text(own)).collect()));
+        whole.split_once("\"texts\":[").unwrap().1.split_once(']').unwrap().0.matches("\",\"").count() + 1
+    };
+    let letters = |length: usize| "x".repeat(length);
+    for (lengths, expected) in [
+        (vec![PIECE - 1], 1),
+        (vec![PIECE - 1, 1], 2),
+        (vec![PIECE - 2, 1], 1),
+        (vec![PIECE - 1, 10, PIECE - 12, 5], 3),
+        (vec![PIECE - 1, 10, PIECE - 13, 5], 2),
+        (vec![PIECE, PIECE, PIECE], 3),
+        (vec![0; 9], 0),
+    ] {
+        let texts: Vec<String> = lengths.iter().map(|&length| letters(length)).collect();
+        if expected > 0 {
+            assert_eq!(pieces(&texts), expected, "{lengths:?}");
+        } else {
+            assert!(!html(&page(texts.iter().map(|own| text(own)).collect())).contains("\"texts\":["));
+        }
+    }
+    let zeros = |number: usize| "\0".repeat(number);
+    assert_eq!(pieces(&[zeros((PIECE - 1) / 3), letters(1)]), 2);
+    assert_eq!(pieces(&[zeros((PIECE - 1) / 3 - 1), letters(1)]), 1);
+}
