@@ -299,6 +299,23 @@ fn a_region_without_documents_has_a_middle() {
     }
 }
 
+/// Eight equal cells are merged, and of two pairs that cost the same the one whose first cell comes first.
+#[test]
+fn of_equal_costs_the_cells_that_come_first_are_merged_first() {
+    let words = ["sun", "moon", "tide", "stone", "river", "ice", "catch", "bird", "tree"];
+    let mut shares = vec![0.0_f32; words.len() * 16];
+    let mut set = |cell: usize, word: usize, share: f32| shares[word * 16 + cell] = share;
+    for (whole, half, word) in [(0, 4, 0), (1, 2, 2)] {
+        set(whole, word, 1.0);
+        set(half, word, 0.5);
+        set(half, word + 1, 0.5);
+    }
+    [3, 5, 6, 7].into_iter().zip(4..8).for_each(|(cell, word)| set(cell, word, 1.0));
+    (8..16).for_each(|cell| set(cell, 8, 1.0));
+    let levels = regions(&shares, [4, 4], Space::Plane, &words, &[1.0; 16], 900.0).unwrap();
+    assert_eq!(levels[0].of_cell, [0, 1, 2, 3, 0, 4, 5, 6, 7, 7, 7, 7, 7, 7, 7, 7]);
+}
+
 /// Nine cells that are nearly alike, with documents, and seven without, unlike their neighbours: these count for a thousandth of a
 /// mean cell, so that it costs less to merge the nine.
 #[test]
