@@ -365,3 +365,83 @@ impl KernelMatrices {
         Ok(Self { kind, similarity, columns, training, test })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use countgrid_corpus::{BlockLimits, BlocksBuilder};
+
+    use super::*;
+    use crate::ModelKind;
+
+    /// Documents of three labels, of which each has a word more often than the others.
+    fn part(documents: usize, noise: usize) -> Part<f64> {
+        let mut builder = BlocksBuilder::new(6, BlockLimits::in_memory()).unwrap();
+        for n in 0..documents {
+            let other = n * (n + noise) % 5;
+            builder.push([(n % 3, 3.0), (3 + n % 3, 1.0), (other, 1.0 + (n * noise % 4) as f64)]).unwrap();
+        }
+        Part { bags: builder.finish().unwrap(), sequences: None }
+    }
+
+    fn fold() -> Fold<f64> {
+        Fold {
+            training: part(30, 7),
+            labels: (0..30).map(|n| n % 3).collect(),
+            test: part(24, 3),
+            classes: 3,
+            shared: false,
+            features: Default::default(),
+            kernels: Default::default(),
+        }
+    }
+
+    /// What is kept for the next candidate is that of its features and its similarity, and is computed once.
+    #[test]
+    fn what_candidates_share_is_what_each_computes_alone() {
+        let never = Stop::new();
+        let shared = fold().shared();
+        for (n, (classifier, kind, gamma, kept)) in [
+            (Classifier::SvmRbf, Features::Fess, 0.5, 1),
+            (Classifier::SvmRbf, Features::Fess, 9.0, 1),
+            (Classifier::SvmLinear, Features::Fess, 0.5, 1),
+            (Classifier::Svm, Features::Posterior, 0.5, 2),
+            (Classifier::Svm, Features::Spread, 0.5, 3),
+            (Classifier::Nearest, Features::Posterior, 0.5, 3),
+            (Classifier::SvmLinear, Features::Spread, 0.5, 3),
+            (Classifier::SvmLinear, Features::FessWords, 0.5, 4),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let mut options =
+                EvaluationOptions { classifier, features: Some(kind), gamma, ..EvaluationOptions::default() };
+            options.model = ModelKind::Grid;
+            (options.grid.extents, options.grid.window) = (Some(vec![3, 3]), Some(vec![2, 2]));
+            options.grid.iterations = 5;
+            let alone = fold();
+            let [one, other] = [&alone, &shared].map(|fold| {
+                let run = Run { fold, options: &options, stop: &never };
+                let similarity = match classifier {
+                    Classifier::SvmRbf => Similarity::Rbf { gamma },
+                    Classifier::SvmLinear => Similarity::Linear,
+                    _ => Similarity::Intersection,
+                };
+                let found = predict_labels(fold, &options, &never).unwrap();
+                let kernels =
+                    (classifier != Classifier::Nearest).then(|| run.kernels(kind, similarity).unwrap());
+                (found, run.features(kind).unwrap(), kernels.map(|own| [own.training, own.test]))
+            });
+            assert!(one == other, "{n}: {classifier} {kind}");
+            assert!(alone.features.borrow().is_empty() && alone.kernels.borrow().is_none());
+            assert_eq!(shared.features.borrow().len(), kept, "{n}: {classifier} {kind}");
+            assert!(shared.kernels.borrow().is_some());
+        }
+    }
+
+    #[test]
+    fn rows_without_columns_are_not_standardised() {
+        let [mut training, mut test] = [FeatureRows::default(), FeatureRows::default()];
+        standardise(&mut training, &mut test).unwrap();
+        assert_eq!((training, test), (FeatureRows::default(), FeatureRows::default()));
+    }
+}

@@ -293,3 +293,16 @@ pub(crate) fn cosine(x: &[f64], y: &[f64]) -> f64 {
     let lengths = sqrt(dot(x, x)) * sqrt(dot(y, y));
     if lengths > 0.0 { dot(x, y) / lengths } else { 0.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::cosine;
+
+    #[test]
+    fn a_vector_without_length_has_the_cosine_0() {
+        assert_eq!(cosine(&[0.0, 0.0], &[1.0, 2.0]), 0.0);
+        assert_eq!(cosine(&[3.0, 4.0], &[0.0, 0.0]), 0.0);
+        assert_eq!(cosine(&[3.0, 4.0], &[-4.0, 3.0]), 0.0);
+        assert_eq!(cosine(&[3.0, 0.0], &[-2.0, 0.0]), -1.0);
+    }
+}

@@ -91,11 +91,7 @@ impl<T: Stored> Predictive for FittedGrid<T> {
         let mut posteriors = Vec::with_capacity(given.len());
         self.for_each_posterior(given, |_, _, posterior| {
             let mut own = Vec::new();
-            posterior.for_each(|cell, q| {
-                if q > T::zero() {
-                    own.push((cell, Real::to_f64(q)));
-                }
-            });
+            posterior.for_each(|cell, q| own.push((cell, Real::to_f64(q))));
             posteriors.push(own);
         })?;
         let mut scratch = zeros(self.shape().plane_scratch_len())?;
@@ -308,7 +304,23 @@ pub fn held_out_bound<C: Storable>(
 
 #[cfg(test)]
 mod tests {
-    use super::split;
+    use super::{HeldOut, split};
+
+    #[test]
+    fn the_error_of_a_ratio_is_over_documents_with_tokens() {
+        // Of 8 tokens -16 nats: residuals -3 + 2·2, -9 + 2·4, -4 + 2·2.
+        let found =
+            HeldOut::from_documents(&[(-3.0, 2.0), (f64::NAN, 0.0), (-9.0, 4.0), (-4.0, 2.0)]).unwrap();
+        assert_eq!((found.tokens, found.documents, found.per_token.value), (8.0, 3, -2.0));
+        assert_eq!(found.per_token.standard_error, Some((2.0_f64 * 3.0 / 2.0).sqrt() / 8.0));
+        // Residuals of two: -4 + 2·4/3, -4 + 4·4/3.
+        let found = HeldOut::from_documents(&[(-4.0, 2.0), (-4.0, 4.0)]).unwrap();
+        let squares = 2.0 * (4.0_f64 / 3.0).powi(2);
+        assert!((found.per_token.standard_error.unwrap() - (2.0 * squares).sqrt() / 6.0).abs() < 1e-15);
+        let found = HeldOut::from_documents(&[(0.0, 0.0), (-4.0, 2.0)]).unwrap();
+        assert_eq!((found.documents, found.per_token.standard_error), (1, None));
+        assert_eq!(HeldOut::from_documents(&[(0.0, 0.0)]), None);
+    }
 
     #[test]
     fn halves_have_all_tokens_and_follow_from_seed_and_number() {

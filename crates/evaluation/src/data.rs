@@ -262,9 +262,8 @@ impl<T: Scalar> LabelledData<T> {
                 .collect();
             bag.sort_unstable_by_key(|&(feature, _)| feature);
             scale_to_total(tokens, &mut bag);
-            // A count too small for the type is left out.
-            let rounded = bag.into_iter().map(|(feature, count)| (feature, T::from_f64(count)));
-            builder.push(rounded.filter(|&(_, count)| count > T::zero()))?;
+            // A count too small for the type becomes 0, of which the builder makes no entry.
+            builder.push(bag.into_iter().map(|(feature, count)| (feature, T::from_f64(count))))?;
         }
         let sequences = match &self.sequences {
             Some(all) => {
@@ -398,6 +397,49 @@ mod tests {
         let none = data.fold(&[], &[2], &options).unwrap_err();
         assert!(matches!(none, EvaluationError::NoWord { documents: 0 }), "{none}");
         assert_eq!(data.unlabelled(), 1);
+    }
+
+    /// By default a word of texts is in half of the training documents at most, rounded up; counts keep the words they come with.
+    #[test]
+    fn limits_are_those_of_texts_or_of_counts() {
+        let items: Vec<usize> = (0..9).collect();
+        let mut data = data();
+        let words = |data: &LabelledData<f64>, most: usize| {
+            let mut options = EvaluationOptions::default();
+            options.words.max_words = most;
+            data.fold(&items, &[], &options).map(|fold| fold.training.bags.features())
+        };
+        // In how many of nine documents: amber 6, birch 5, cedar 5, delta 9, ember 4, fjord 5.
+        assert_eq!(words(&data, 9).unwrap(), 4);
+        data.corpus.kind = CorpusKind::Counts;
+        assert_eq!(words(&data, 9).unwrap(), 6);
+        assert_eq!(words(&data, 4).unwrap(), 4);
+    }
+
+    #[test]
+    fn labelled_documents_are_counted_and_named() {
+        let line = |id: &str, label: &str, text: &str| {
+            let label = if label.is_empty() { String::new() } else { format!("\"label\": \"{label}\", ") };
+            format!("{{\"id\": \"{id}\", {label}\"text\": \"{text}\"}}\n")
+        };
+        let lines = [
+            ("y", "a", "amber birch"),
+            ("x", "", "amber"),
+            ("w", "b", "birch"),
+            ("z", "", "birch"),
+            ("v", "", "amber"),
+        ]
+        .map(|(id, label, text)| line(id, label, text))
+        .concat();
+        let documents = read_json_lines(lines.as_bytes(), "made.jsonl", &Columns::default()).unwrap();
+        let options = CorpusOptions { words: WordOptions::default().keep_all(), ..CorpusOptions::default() };
+        let corpus = Corpus::<f64>::from_documents("made", documents, &options).unwrap();
+        let data = LabelledData::new(corpus, None).unwrap();
+        assert_eq!((data.unlabelled(), data.labels()), (3, vec![0, 1]));
+        assert_eq!([data.id(0), data.id(1), data.id(2)], ["y", "w", ""]);
+        let fold = data.fold(&[0, 1], &[], &self::options(WordSelection::Pairs, 9)).unwrap();
+        assert_eq!((fold.training.len(), fold.training.is_empty()), (2, false));
+        assert_eq!((fold.test.len(), fold.test.is_empty()), (0, true));
     }
 
     #[test]

@@ -268,3 +268,49 @@ impl From<BagsError> for EvaluationError {
         Self::Corpus(error.into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use countgrid_counts::CsrBuf;
+
+    use super::*;
+
+    #[test]
+    fn options_say_what_is_wrong_with_them() {
+        use OptionError as Error;
+        let (classifier, model) = (Classifier::Nearest, ModelKind::Lsi);
+        for (error, text) in [
+            (Error::Name { option: "Metric", known: &["a", "b"] }, "no Metric of this name: take a, b"),
+            (Error::Folds { folds: 1 }, "1 folds leave nothing to learn from"),
+            (Error::InnerFolds { folds: 0 }, "0 inner folds leave nothing to choose by"),
+            (
+                Error::NeedsGrid { classifier, model },
+                "the classifier nearest takes positions on a grid, and the model lsi has none",
+            ),
+            (
+                Error::FeaturesUnknown { model, classifier, features: None },
+                "the model lsi has no features for the classifier nearest",
+            ),
+            (Error::TopOfTwo { labels: 3 }, "features top are of two labels, and there are 3"),
+            (Error::Gamma { gamma: -1.5 }, "-1.5 is no width of a kernel, which is a finite number above 0"),
+            (Error::FewTopWords { words: 1 }, "1 top words of a topic are too few to compare them"),
+        ] {
+            assert_eq!(error.to_string(), text);
+            assert_eq!(EvaluationError::from(error).to_string(), text);
+        }
+    }
+
+    /// The text is that of the error inside, so that its source comes next.
+    #[test]
+    fn the_source_is_that_of_the_error_inside() {
+        let bags = || CsrBuf::<f64>::new(1).unwrap().push_bag([(5, 1.0)]).unwrap_err();
+        let source = |error: &EvaluationError| error.source().map(ToString::to_string);
+        let corpus = EvaluationError::from(bags());
+        assert_eq!(source(&corpus), Some(bags().to_string()));
+        let estimator = EvaluationError::from(EstimatorError::Corpus(CorpusError::Bags(bags())));
+        assert!(matches!(estimator, EvaluationError::Estimator(_)));
+        assert_eq!(source(&estimator), Some(bags().to_string()));
+        assert_eq!(source(&EvaluationError::Option(OptionError::NoRepeats)), None);
+        assert!(matches!(EvaluationError::from(EstimatorError::Stopped), EvaluationError::Stopped));
+    }
+}

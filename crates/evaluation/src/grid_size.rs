@@ -196,6 +196,7 @@ mod tests {
                 Ok::<_, ()>(Some(-f64::from((step - summit).abs())))
             });
             prop_assert_eq!(found, Ok(Some(summit)));
+            prop_assert!(asked.iter().all(|&step| step >= 0 || summit <= 0), "down after up: {asked:?}");
             let mut once = asked.clone();
             once.sort_unstable();
             once.dedup();
@@ -212,5 +213,25 @@ mod tests {
         assert_eq!(climb(2, |_| Ok::<_, ()>(Some(1.0))), Ok(Some(-2)));
         assert_eq!(climb(2, |_| Err("no")), Err("no"));
         assert_eq!(climb(2, |_| Ok::<_, ()>(None)), Ok(None));
+    }
+
+    /// What is not known is less than any value: a step up from it leads to a value, or the way is down, to the first value or its end.
+    #[test]
+    fn the_first_size_that_is_known_is_found() {
+        for (known, expected, asked) in [
+            (&[1][..], Some(1), &[0, 1, 2][..]),
+            (&[1, 2], Some(2), &[0, 1, 2]),
+            (&[2], None, &[0, 1, -1, -2]),
+            (&[-1], Some(-1), &[0, 1, -1, -2]),
+            (&[-2], Some(-2), &[0, 1, -1, -2]),
+            (&[0], Some(0), &[0, 1, -1]),
+        ] {
+            let mut steps = Vec::new();
+            let found = climb(2, |step| {
+                steps.push(step);
+                Ok::<_, ()>(known.contains(&step).then_some(f64::from(step.abs())))
+            });
+            assert_eq!((found, &steps[..]), (Ok(expected), asked), "{known:?}");
+        }
     }
 }

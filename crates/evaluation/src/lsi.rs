@@ -153,6 +153,16 @@ mod tests {
         assert_eq!(table.row(6), [0.0, 0.0]);
     }
 
+    #[test]
+    fn products_are_those_of_the_whole_table() {
+        let rows = CsrBuf::from_dense(3, &[1.0, 0.0, 2.0, 0.0, 3.0, 0.0]).unwrap();
+        let matrix = DMatrix::from_row_slice(3, 2, &[1.0, -1.0, 2.0, 5.0, 4.0, 0.5]);
+        assert_eq!(project(&rows, &matrix), DMatrix::from_row_slice(2, 2, &[9.0, 0.0, 6.0, 15.0]));
+        let matrix = DMatrix::from_row_slice(2, 2, &[1.0, 2.0, 3.0, -4.0]);
+        let expected = DMatrix::from_row_slice(3, 2, &[1.0, 2.0, 9.0, -12.0, 2.0, 4.0]);
+        assert_eq!(transposed(&rows, &matrix, 3), expected);
+    }
+
     /// Products of coordinates are those of the singular value decomposition of the table of the definition: more words and
     /// documents than directions are drawn, and themes few enough for these to span them.
     #[test]

@@ -309,6 +309,19 @@ mod tests {
         }
     }
 
+    /// Features are not those of a classifier that takes none; the model still needs a free energy.
+    #[test]
+    fn generative_classifiers_need_a_free_energy() {
+        for &model in ModelKind::ALL {
+            let features = Some(Features::Posterior);
+            let options = EvaluationOptions { model, features, ..EvaluationOptions::default() };
+            let unknown =
+                OptionError::FeaturesUnknown { model, classifier: Classifier::Generative, features };
+            let expected = if model.is_linear() { Err(unknown) } else { Ok(()) };
+            assert_eq!(options.check(), expected, "{model}");
+        }
+    }
+
     #[test]
     fn each_setting_is_refused_alone() {
         use OptionError as Error;

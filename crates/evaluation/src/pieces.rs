@@ -153,6 +153,8 @@ fn in_row(error: ScoreError, row: usize) -> ScoreError {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use countgrid_corpus::{BlockLimits, BlocksBuilder};
     use countgrid_counts::SequencesBuf;
     use countgrid_estimators::HmmOptions;
@@ -228,6 +230,21 @@ mod tests {
         }
     }
 
+    /// All documents together again only where an error is to be named among all.
+    #[test]
+    fn every_piece_is_computed_once() {
+        let (part, never) = (part(DOCUMENTS), Stop::new());
+        let lengths = RefCell::new(Vec::new());
+        let row = |piece: &Part<f32>, columns: usize| {
+            lengths.borrow_mut().push(piece.len());
+            Ok(FeatureRows::zeros(piece.len(), columns)?)
+        };
+        assert_eq!(rows(&part, &never, |piece| row(piece, 3)).unwrap().values, vec![0.0; 3 * DOCUMENTS]);
+        assert_eq!(lengths.take(), [PIECE, PIECE, 50]);
+        let found = rows(&part, &never, |piece| row(piece, if piece.len() == 50 { 2 } else { 3 })).unwrap();
+        assert_eq!((found.columns, lengths.take()), (3, vec![PIECE, PIECE, 50, DOCUMENTS]));
+    }
+
     #[test]
     fn sequences_of_other_lengths_are_named_among_all() {
         let never = Stop::new();
@@ -267,6 +284,14 @@ mod tests {
             let refused = cross_rows(similarity, columns, &x, &x, &mut found, &stop);
             assert!(matches!(refused, Err(EvaluationError::Stopped)));
             assert_eq!(found, untouched);
+        }
+        for (columns, y) in [(0, &[][..]), (2, &[]), (2, &[1.0, 2.0])] {
+            let [mut found, mut whole] = [vec![9.0; y.len() / 2], vec![9.0; y.len() / 2]];
+            let x = &[3.0, 4.0][..columns];
+            let expected = cross(Similarity::Linear, columns, x, y, &mut whole);
+            let refused = cross_rows(Similarity::Linear, columns, x, y, &mut found, &never);
+            assert_eq!(refused.map_err(|e| e.to_string()), expected.map_err(|e| e.to_string()));
+            assert_eq!(found, whole);
         }
         let nan = [vec![0.5; columns], vec![f64::NAN; columns]].concat();
         let refused = gram(Similarity::Linear, columns, &nan, &mut [0.0; 4], &never).unwrap_err();

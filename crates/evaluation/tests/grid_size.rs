@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use countgrid_corpus::{BlockLimits, Blocks, BlocksBuilder};
+use countgrid_corpus::{BlockLimits, Blocks, BlocksBuilder, memory};
 use countgrid_em::Stop;
-use countgrid_estimators::{BagTotals, GridLayout, GridOptions, Train};
+use countgrid_estimators::{BagTotals, EstimatorError, GridLayout, GridOptions, Train};
 use countgrid_evaluation::{EvaluationError, choose_grid, document_completion};
 
 /// Documents of so many topics with ten words each, of twelve tokens.
@@ -89,6 +89,22 @@ fn axes_are_those_of_the_window_and_what_cannot_be_tried_is_not() {
     let choice = of(&[7], &bags).unwrap();
     assert!(choice.tried.iter().all(|tried| tried.layout.extents() >= &[8, 8][..]));
     assert!(matches!(of(&[9], &bags), Err(EvaluationError::Estimator(_))));
+
+    // One word, of which no grid knows more: of equal sizes the smallest, and the window of 7 fits into none below the default.
+    let plain = blocks(1, vec![vec![(0, 4.0)]; 100], BlockLimits::in_memory());
+    let choice = of(&[7], &plain).unwrap();
+    let sides: Vec<usize> = choice.tried.iter().map(|tried| tried.layout.extents()[0]).collect();
+    assert_eq!((&sides[..], choice.layout.extents()), (&[8, 11][..], &[8, 8][..]));
+    // No grid of so many words fits into memory, which is said of the default size: where it is known how much memory there is.
+    if memory::available().is_some_and(|free| free < 1 << 37) {
+        let wide = blocks(1 << 31, documents(1, 100), BlockLimits::in_memory());
+        let refused = choose_grid(&options, &wide, |_| {}, &Stop::new());
+        let by_memory = match &refused {
+            Err(EvaluationError::Estimator(EstimatorError::GridMemory { extents, .. })) => *extents == [8, 8],
+            _ => false,
+        };
+        assert!(by_memory, "{refused:?}");
+    }
 
     // Documents of one token have no halves.
     let single = blocks(3, (0..30).map(|n| vec![(n % 3, 1.0_f32)]), BlockLimits::in_memory());

@@ -37,8 +37,7 @@ impl Page {
     ) -> Result<(), PageError> {
         let mut page = self.clone();
         let found = documents.len();
-        let documents =
-            if found > MAX_DOCUMENTS { evenly_spaced(documents, MAX_DOCUMENTS) } else { documents };
+        let documents = evenly_spaced(documents, MAX_DOCUMENTS);
         if documents.len() < found || page.sampled_from.is_some() {
             page.sampled_from = Some(page.sampled_from.unwrap_or(page.documents.len()) + found);
         }

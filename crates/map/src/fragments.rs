@@ -94,6 +94,15 @@ mod tests {
         assert_eq!(fragments(&["pp"], [title].iter()), [true]);
     }
 
+    /// Two letters in the other order are another word.
+    #[test]
+    fn pairs_are_told_apart() {
+        let texts = ["ab ab ba BA BA", "az za ZA zy"]
+            .map(|text| Document { text: text.into(), ..Document::default() });
+        let found = fragments(&["ab", "ba", "az", "za", "zz", "zy"], texts.iter());
+        assert_eq!(found, [true, false, true, false, false, true]);
+    }
+
     #[test]
     fn case_tells_nothing_without_capitals() {
         assert_eq!(undrawn(&["an ant, pp. 3 et al."]), [""; 0]);

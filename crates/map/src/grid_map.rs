@@ -396,11 +396,16 @@ mod tests {
         assert_eq!(evenly_spaced((0..38_221).collect::<Vec<_>>(), 20_000).len(), 20_000);
         assert_eq!(evenly_spaced(vec![1, 2], 5), [1, 2]);
         assert!(evenly_spaced(Vec::<u8>::new(), 5).is_empty());
+        assert_eq!(evenly_spaced((0..10).collect(), 4), [2, 4, 7, 9]);
+        assert_eq!(evenly_spaced((0..10).collect(), 1), [9]);
     }
 
     #[test]
     fn digits_are_in_groups_of_three() {
         for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(group_digits(number), text);
+        }
+        for (number, text) in [(-123.0, "-123"), (1234.5, "1,234.5"), (-1_234_567.125, "-1,234,567.125")] {
             assert_eq!(group_digits(number), text);
         }
     }

@@ -69,10 +69,7 @@ impl PointMap {
         let tokens: Vec<f64> = self.mass.iter().map(|mass| TOKENS * mass).collect();
         let words = characteristic_words(shares, self.mass.len(), vocabulary, &tokens, WORDS)?;
         let sampled_from = (self.documents.len() > MAX_DOCUMENTS).then_some(self.documents.len());
-        let documents = match self.documents.len() {
-            0..=MAX_DOCUMENTS => self.documents,
-            _ => evenly_spaced(self.documents, MAX_DOCUMENTS),
-        };
+        let documents = evenly_spaced(self.documents, MAX_DOCUMENTS);
         let regions = regions(shares, self.extents, self.space, vocabulary, &self.mass, tokens.iter().sum())?;
         Ok(Page {
             title: title.to_owned(),

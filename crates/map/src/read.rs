@@ -215,14 +215,14 @@ fn unbase64(text: &str) -> Option<Vec<u8>> {
             return None;
         }
         let mut bits = 0u32;
-        for (place, &byte) in four.iter().enumerate() {
+        for &byte in four {
             let value = match byte {
                 b'A'..=b'Z' => byte - b'A',
                 b'a'..=b'z' => byte - b'a' + 26,
                 b'0'..=b'9' => byte - b'0' + 52,
                 b'+' => 62,
                 b'/' => 63,
-                b'=' if place >= digits => 0,
+                b'=' => 0, // ends the digits
                 _ => return None,
             };
             bits = bits << 6 | u32::from(value);

@@ -315,7 +315,7 @@ fn name(
             });
             let parent_total: f64 = around.map_or(0.0, |(_, row)| row.iter().sum());
             let significance = |feature: usize| {
-                let prior = if all > 0.0 { features as f64 * whole[feature] / all } else { 0.0 };
+                let prior = features as f64 * whole[feature] / all; // without tokens NaN: no word is significant
                 let here = [own[feature], inside];
                 let on_map = odds.significance(here, [whole[feature], all], prior);
                 match around {
@@ -357,5 +357,20 @@ fn name(
             region.words = name.iter().map(|&feature| vocabulary[feature].as_ref().to_owned()).collect();
         }
         above = Some((names, tokens));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cheapest_pair_is_on_top_and_of_equals_the_first() {
+        let pair = |cost, parts| Pair { cost, parts, versions: [0; 2] };
+        let all = [pair(2.0, [0, 1]), pair(1.0, [3, 4]), pair(1.0, [2, 7]), pair(1.0, [2, 5])];
+        assert!(all[1] == pair(1.0, [3, 4]) && all[1] != all[2] && all[0] != pair(1.0, [0, 1]));
+        let mut heap = BinaryHeap::from(all);
+        let order: Vec<[usize; 2]> = std::iter::from_fn(|| heap.pop()).map(|pair| pair.parts).collect();
+        assert_eq!(order, [[2, 5], [2, 7], [3, 4], [0, 1]]);
     }
 }

@@ -22,9 +22,7 @@ impl LogOdds {
     ) -> f64 {
         let (y, rest) = (inner + prior, (outer - inner).max(0.0) + prior);
         let others = (inner_all + self.features - y, outer_all - inner_all + self.features - rest);
-        if !(y > 0.0 && rest > 0.0 && others.0 > 0.0 && others.1 > 0.0) {
-            return 0.0;
-        }
+        // Not finite without tokens, or where one of the two has more of the word than words.
         let z = libm::log(y / others.0 * (others.1 / rest)) / (1.0 / y + 1.0 / rest + BURSTS).sqrt();
         if z.is_finite() { z } else { 0.0 }
     }

@@ -2,6 +2,9 @@ use crate::{PageError, Word, significance::LogOdds};
 
 /// Significance that a word needs to be drawn; on a map of little text a quarter of the largest, if that is less.
 const LEAST: f64 = 3.0;
+/// Weights up to this are none: where all text is in one place the log-odds of every word are 0, but for rounding.
+const ROUNDING: f64 = 1e-9;
+
 /// Which words are drawn where: in each cell those that its texts use significantly more often than others do.
 ///
 /// `pi` `[feature][cell]` are the distributions of the cells, `vocabulary` `[feature]` the words, `tokens` `[cell]` how many words
@@ -16,7 +19,8 @@ const LEAST: f64 = 3.0;
 /// the rate of a word differs between any two sets of documents: without it what is said often would be significant everywhere.
 ///
 /// Each cell gets its `per_cell` words of greatest weight, if they are likelier there than in all texts and their weight is
-/// above 3, or a quarter of the map's greatest, if that is less. The result is in order of cells, then falling weight, then feature.
+/// above 3, or a quarter of the map's greatest, if that is less. Where all text is in one place there are none. The result is in
+/// order of cells, then falling weight, then feature.
 ///
 /// # Source
 /// Monroe, Colaresi & Quinn, Fightin' words, Political Analysis 16 (2008), Eqs. 16 to 22. That words come in bursts, beyond Poisson's
@@ -80,7 +84,7 @@ impl<'a> Choice<'a> {
                 continue; // no likelier than in all texts; also 0/0, where there is no text
             }
             let weight = self.odds.significance([count, self.around[cell]], [whole, self.total], prior);
-            if weight > 0.0 {
+            if weight > ROUNDING {
                 self.largest = self.largest.max(weight);
                 keep(&mut self.best[cell], Candidate { weight, feature }, self.per_cell);
             }

@@ -158,3 +158,38 @@ fn tables_of_another_shape_are_refused() {
     assert_eq!(characteristic_words(&[], 0, &none, &[], 3), Ok(vec![]));
     assert_eq!(words(&[0.5; 4], &[0.0, 0.0]), Ok(vec![])); // no text, no words
 }
+
+/// Where all text is in one cell no word is more frequent there than in all texts, whatever the rounding of its share, nor is it in a
+/// cell without text.
+#[test]
+fn one_cell_with_text_has_no_word_of_its_own() {
+    let mut drawn = 0;
+    for tokens in [128.0, 100.0, 1e5 + 1.0 / 3.0] {
+        for n in 1..400 {
+            let share = n as f32 / 400.0;
+            let alone = characteristic_words(&[share, 1.0 - share], 1, &["a", "b"], &[tokens], 3).unwrap();
+            drawn += alone.len();
+            let pi = [0.9, share, 0.1, 1.0 - share];
+            let beside = characteristic_words(&pi, 2, &["a", "b"], &[0.0, tokens], 3).unwrap();
+            drawn += beside.len();
+        }
+    }
+    assert_eq!(drawn, 0);
+    // Nor on a grid with one document, in whose window the cells differ.
+    let vocabulary: Vec<String> = (0..50).map(|word| format!("word{word}")).collect();
+    let weights: Vec<f64> = (0..50 * 12).map(|n| (1 + n * n % 17) as f64).collect();
+    let of = |word: usize, cell: usize| weights[word * 12 + cell];
+    let all: Vec<f64> = (0..12).map(|cell| (0..50).map(|word| of(word, cell)).sum()).collect();
+    let pi: Vec<f32> = (0..50 * 12).map(|n| (of(n / 12, n % 12) / all[n % 12]) as f32).collect();
+    let mut map = GridMap::new(&[3, 4], &[2, 2]).unwrap();
+    map.push(Document::default(), DocumentPosterior { best: &[(5, 1.0)], layers: &[] });
+    let facts = GridFacts {
+        tokens: 123.0,
+        grid: "",
+        window: "",
+        iterations: None,
+        bound_per_token: None,
+        seed: None,
+    };
+    assert_eq!(map.pages("", &pi, &vocabulary, &[], &facts).unwrap().remove(0).words, []);
+}

@@ -84,7 +84,7 @@ impl LineChart {
         let (least, most) = points.map(of).fold((f64::INFINITY, f64::NEG_INFINITY), |all, (least, most)| {
             (all.0.min(least), all.1.max(most))
         });
-        if least.is_finite() && most.is_finite() { room(least, most) } else { (1.0, 2.0) }
+        if least <= most { room(least, most) } else { (1.0, 2.0) }
     }
 
     fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Result<(), PictureError> {
@@ -189,6 +189,27 @@ mod tests {
             let expected = height * (high - low) / (range + 2.0 * room);
             assert!(near(down(&found), expected), "{low} to {high}: {found:?}, {expected}");
         }
+    }
+
+    /// Half a unit is nothing beside large numbers: a millionth of them is left.
+    #[test]
+    fn large_numbers_have_room_around_them() {
+        let found = pixels(&[(1.0, 1e9, 0.0), (2.0, 1e9 + 1.0, 0.0), (3.0, 1e9 + 100.0, 0.0)]);
+        let [low, next, high] = [found[0][1], found[1][1], found[2][1]];
+        assert!((low - next).abs() <= 1.0 && low - high > 10.0 && low - high < 40.0, "{found:?}");
+    }
+
+    /// A piece of line before each name.
+    #[test]
+    fn the_legend_shows_the_lines_of_curves() {
+        let svg = drawing_of(&[(1.0, 0.0, 0.0), (10.0, 50.0, 0.0)]);
+        let lines = elements(&svg, "polyline");
+        let is_short = |line: &&Element<'_>| {
+            let numbers: Vec<f64> =
+                line.get("points").split([' ', ',']).filter_map(|x| x.parse().ok()).collect();
+            matches!(numbers[..], [x, y, end, level] if end - x == 20.0 && y == level)
+        };
+        assert_eq!(lines.iter().filter(is_short).count(), 1, "{svg}");
     }
 
     #[test]

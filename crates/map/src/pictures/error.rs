@@ -53,3 +53,23 @@ impl fmt::Display for PictureError {
 }
 
 impl error::Error for PictureError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_say_what_cannot_be_drawn() {
+        for (error, text) in [
+            (
+                PictureError::Page(PageError::EmptyAxis { axis: 1 }),
+                PageError::EmptyAxis { axis: 1 }.to_string(),
+            ),
+            (PictureError::Height { cell: 3 }, "the height of cell 3 is negative or not finite".to_owned()),
+            (PictureError::Label { point: 2, label: 5, labels: 4 }, "point 2 has label 5 of 4".to_owned()),
+            (PictureError::Backend { message: "no font".to_owned() }, "no font".to_owned()),
+        ] {
+            assert_eq!(error.to_string(), text);
+        }
+    }
+}

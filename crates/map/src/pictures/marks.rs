@@ -164,6 +164,29 @@ mod tests {
         }
     }
 
+    /// Circle, square, triangle, diamond, and from one eight of labels to the next one further; triangles stand on a side.
+    #[test]
+    fn shapes_follow_from_labels() {
+        for label in 0..40_u32 {
+            let mut svg = String::new();
+            {
+                let area = SVGBackend::with_string(&mut svg, (600, 600)).into_drawing_area();
+                draw_mark(&area, [200.0, 300.0], Some(label), 100.0, Scale(1)).unwrap();
+                area.present().unwrap();
+            }
+            let last =
+                svg.lines().rfind(|line| line.contains("<circle") || line.contains("<polygon")).unwrap();
+            let expected: &[f64] = match (label + label / 8) % 4 {
+                0 => &[],
+                1 => &[112.0, 212.0, 288.0, 212.0, 288.0, 388.0, 112.0, 388.0],
+                2 => &[200.0, 160.0, 325.0, 380.0, 75.0, 380.0],
+                _ => &[200.0, 170.0, 330.0, 300.0, 200.0, 430.0, 70.0, 300.0],
+            };
+            let found = if last.contains("<circle") { Vec::new() } else { numbers(last, "points") };
+            assert_eq!(found, expected, "{label}");
+        }
+    }
+
     #[test]
     fn long_texts_are_cut() {
         assert_eq!(shortened("seven", 5), "seven");

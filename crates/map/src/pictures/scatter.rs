@@ -281,7 +281,11 @@ mod tests {
         assert_eq!(refused(|plot| plot.sides = [usize::MAX; 2]), PictureError::TooManyCells { limit });
         let (expected, found) = (100, 99);
         assert_eq!(refused(|plot| plot.relief.truncate(99)), PictureError::Relief { expected, found });
-        assert_eq!(refused(|plot| plot.relief[3] = f32::NAN), PictureError::Height { cell: 3 });
+        for height in [f32::NAN, f32::INFINITY, -1.0] {
+            let mut plot = plot();
+            plot.relief[3] = height;
+            assert_eq!(plot.svg(), Err(PictureError::Height { cell: 3 }), "{height}");
+        }
         for place in [[-0.1, 0.0], [0.0, 10.1], [f64::NAN, 0.0], [0.0, f64::INFINITY]] {
             let mut plot = plot();
             plot.points[7].0 = place;

@@ -355,6 +355,28 @@ mod tests {
         }
     }
 
+    /// Colours are mixed by the squares of how many documents each label has there.
+    #[test]
+    fn a_square_has_the_colour_of_the_label_that_lives_there() {
+        let mut page = page_of_cells([3, 4], &[5, 5, 5, 6]);
+        page.labels = (0..25).map(|n| n.to_string()).collect();
+        let labels = [Some(2), Some(2), Some(3), Some(24)];
+        page.documents.iter_mut().zip(labels).for_each(|(document, label)| document.label = label);
+        let found = Sheet::new(&page).unwrap().squares();
+        let mixed = |a: u8, b: u8| ((4.0 * f64::from(a) + f64::from(b)) / 5.0).round() as u8;
+        let [a, b, again] = [COLOURS[2], COLOURS[3], COLOURS[0]];
+        assert_eq!(found[0].1.rgb(), (mixed(a.0, b.0), mixed(a.1, b.1), mixed(a.2, b.2)));
+        assert_eq!(found[1].1.rgb(), (again.0, again.1, again.2)); // as many labels as colours later
+    }
+
+    #[test]
+    fn of_equally_likely_windows_the_first_has_the_document() {
+        let mut page = page_of_cells([3, 4], &[1]);
+        page.documents[0].posterior = vec![(6, 0.4), (1, 0.4), (9, 0.2)];
+        let places: Vec<_> = Sheet::new(&page).unwrap().places().map(|(_, place)| place).collect();
+        assert_eq!(places, [[630.0, 410.0]]);
+    }
+
     #[test]
     fn places_are_where_their_share_of_the_map_is() {
         for (extents, size) in
