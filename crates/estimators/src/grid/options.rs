@@ -48,7 +48,8 @@ pub enum GridStart {
     },
     /// In mini-batches, in a random order: after the `k`-th the statistics move by `(k + 2)^-0.55` ([`GridStart::STEP_SIZE`]) towards its
     /// own. The coarser grids too are then fitted in mini-batches of this size, in as many passes as make as many updates as they
-    /// otherwise have iterations, [`countgrid_grid::COARSE_ITERATIONS`].
+    /// otherwise have iterations, [`countgrid_grid::COARSE_ITERATIONS`]; and E-steps leave out more windows
+    /// ([`GridStart::posterior_threshold`]).
     MiniBatches {
         /// Bags of a mini-batch, about; at least 1.
         size: usize,
