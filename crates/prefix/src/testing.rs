@@ -41,7 +41,6 @@ pub fn seen(border: Border, extent: usize, at: isize) -> Option<usize> {
     let period: Vec<usize> = match border {
         Border::Wrap => there.collect(),
         Border::Reflect => there.clone().chain(there.rev()).collect(),
-        Border::Mirror if extent == 1 => vec![0],
         Border::Mirror => there.chain((1..extent - 1).rev()).collect(),
         Border::Replicate => return Some(at.max(0).min(extent as isize - 1) as usize),
         _ => return usize::try_from(at).ok().filter(|at| there.contains(at)),

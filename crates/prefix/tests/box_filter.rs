@@ -1,5 +1,7 @@
 //! Box filters against their definition: every border, anchor, layout and type.
 
+mod limits;
+
 use countgrid_math::{Level, set_level};
 use countgrid_prefix::testing::{BORDERS, Problem, problems};
 use countgrid_prefix::{

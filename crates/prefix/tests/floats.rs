@@ -162,6 +162,49 @@ in_dimension!(two_axes, 2, 24);
 in_dimension!(three_axes, 3, 10);
 in_dimension!(five_axes, 5, 4);
 
+/// Windows of eight cells along one axis, in rings of every length up to 50, of runs of one element and of fewer, as many and
+/// more than lanes.
+#[test]
+fn eight_cells_along_the_first_the_middle_and_the_last_axis() {
+    fn check<const D: usize>(extents: [usize; D], sides: [usize; D]) {
+        let windows = Windows::new(Torus::new(extents).unwrap(), sides).unwrap();
+        let cells = windows.torus().cells();
+        let f: Vec<f64> = (0..cells).map(|i| (1.0 + (i * 7919 % 1013) as f64).powi(3).recip()).collect();
+        bit_for_bit::<D, f32>(&windows, &f, [3; D]);
+        bit_for_bit::<D, f64>(&windows, &f, [3; D]);
+        let table: Vec<i64> = (0..cells as i64).map(|i| 1 + i * i).collect();
+        let (sums_table, spread_table) = (sums(&windows, &table, -7), spread(&windows, &table, -7));
+        for cell in 0..cells {
+            assert_eq!(
+                sums_table[cell],
+                windows.cells_of(cell).map(|i| table[i]).sum::<i64>(),
+                "{extents:?}"
+            );
+            assert_eq!(
+                spread_table[cell],
+                windows.starts_over(cell).map(|i| table[i]).sum::<i64>(),
+                "{extents:?}"
+            );
+        }
+    }
+    for extent in 8..=50 {
+        check([extent], [8]);
+        check([2, extent], [1, 8]);
+        check([extent, 3], [8, 1]);
+    }
+    for extent in [63, 64, 65, 71, 72, 103, 104] {
+        check([extent], [8]);
+    }
+    for extent in 8..=14 {
+        for run in [2, 7, 8, 9, 15, 16, 17, 24, 33] {
+            check([extent, run], [8, 1]);
+            check([2, extent, run], [1, 8, 1]);
+        }
+    }
+    check([9, 10, 11], [8, 8, 8]);
+    check([9, 8200], [8, 1]); // more than is read run by run
+}
+
 #[test]
 fn axes_of_one_cell_can_be_dropped() {
     let f: Vec<f32> = (0..35).map(|i| 1.0 / (1.0 + i as f32)).collect();

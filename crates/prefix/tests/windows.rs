@@ -168,6 +168,48 @@ fn wrong_lengths_are_refused_before_anything_is_written() {
     }
 }
 
+/// A plane if there are several passes; for a side above 8 the ring that is unrolled, once by fours and once more by
+/// sixteens from 32 on, and its ends: three runs each.
+#[test]
+fn scratch_is_what_the_longest_pass_takes() {
+    let needed = |extents, sides| scratch_len(&Windows::new(Torus::new(extents).unwrap(), sides).unwrap());
+    assert_eq!(needed([10, 7], [5, 1]), 0);
+    assert_eq!(needed([10, 7], [8, 1]), 0);
+    assert_eq!(needed([10, 7], [1, 7]), 0);
+    assert_eq!(needed([10, 7], [5, 7]), 70);
+    assert_eq!(needed([12, 3], [9, 1]), 3 * (12 + 5) + 3 * 6);
+    assert_eq!(needed([40, 3], [31, 1]), 3 * (40 + 27) + 3 * 6);
+    assert_eq!(needed([40, 3], [33, 1]), 3 * (40 + 29) + 3 * (40 + 17) + 3 * 6);
+    assert_eq!(needed([40, 3], [33, 2]), 120 + 3 * (40 + 29) + 3 * (40 + 17) + 3 * 6);
+    assert_eq!(needed([12, 40], [9, 33]), 480 + 40 * (12 + 5) + 40 * 6);
+}
+
+/// Tables that no cache holds are asked for ahead, and rings of eight are then read as a whole.
+#[test]
+fn large_tables_follow_the_definition() {
+    fn large<const D: usize>(extents: [usize; D], sides: [usize; D]) {
+        let windows = Windows::new(Torus::new(extents).unwrap(), sides).unwrap();
+        let cells = windows.torus().cells();
+        let table: Vec<i64> = (0..2 * cells).map(|i| (i * i % 1009) as i64 - 500).collect();
+        definition(&windows, &table);
+        let float: Vec<f32> = table.iter().map(|&x| x as f32).collect(); // sums are exact
+        let mut found = vec![0.5; float.len()];
+        let mut scratch = vec![0.5; scratch_len(&windows)];
+        for (direction, expected) in [
+            (Direction::Forward, sums(&windows, &table, 0)),
+            (Direction::Adjoint, spread(&windows, &table, 0)),
+        ] {
+            sums_along(&axes(&windows), direction, &float, &mut found, &mut scratch).unwrap();
+            assert!(found.iter().zip(expected).all(|(&found, expected)| found == expected as f32));
+        }
+    }
+    large([9, 8192], [8, 1]); // 288 KiB of f32
+    large([5, 8192], [1, 8]);
+    large([5, 8192], [3, 2]);
+    large([40, 1000], [9, 1]);
+    large([40, 1000], [1, 33]);
+}
+
 #[test]
 fn shape_as_data() {
     let windows = Windows::new(Torus::new([4, 5]).unwrap(), [2, 3]).unwrap();

@@ -262,3 +262,16 @@ mod squares {
         x * x
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::squared;
+
+    /// Ranges are worked out when the crate is compiled.
+    #[test]
+    fn range_of_squares() {
+        assert_eq!(squared(Some((255, 7))), Some((255 * 255, 7)));
+        assert_eq!(squared(Some((1 << 32, 7))), Some((u64::MAX, 7))); // and so is refused
+        assert_eq!(squared(None), None);
+    }
+}
