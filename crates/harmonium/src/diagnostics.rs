@@ -135,8 +135,8 @@ fn check_trace(trace: &[f64]) -> Result<f64, HarmoniumError> {
 /// ```
 ///
 /// # Errors
-/// [`HarmoniumError::Nothing`] for fewer than four steps or no chain, [`HarmoniumError::Length`],
-/// [`HarmoniumError::NotFinite`].
+/// [`HarmoniumError::Nothing`] for fewer than four values or steps, [`HarmoniumError::Length`] unless it is whole chains, one at
+/// least, [`HarmoniumError::NotFinite`].
 /// # Source
 /// Gelman et al., Bayesian data analysis, third edition, section 11.4.
 pub fn r_hat(traces: &[f64], steps: usize) -> Result<f64, HarmoniumError> {
@@ -145,9 +145,6 @@ pub fn r_hat(traces: &[f64], steps: usize) -> Result<f64, HarmoniumError> {
         return Err(HarmoniumError::Nothing { what: "four values of a trace" });
     }
     same_length("traces", traces.len() / steps * steps, traces.len())?;
-    if traces.len() < steps {
-        return Err(HarmoniumError::Nothing { what: "chains" });
-    }
     let (half, chains) = (steps / 2, 2 * (traces.len() / steps));
     let (n, m) = (half as f64, chains as f64);
     let halves = || traces.chunks_exact(steps).flat_map(|chain| [&chain[..half], &chain[steps - half..]]);

@@ -2,6 +2,7 @@
 
 mod common;
 
+mod diagnostics;
 mod edges;
 mod equations;
 mod identities;
