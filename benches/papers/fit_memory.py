@@ -1,0 +1,85 @@
+"""The peak memory of fits: grids of 64 x 64 cells, and of as many as topics, that begin with mini-batches, beside topics of other libraries, on the same counts.
+
+    pip install scikit-learn tomotopy gensim safetensors
+    python3 benches/papers/fit_memory.py target/release/countgrid TABLE [--label COLUMN] [--topics 100]
+
+`TABLE`, words and fits are those of likelihood_in_time.py, each after one pass, or 25 sweeps of tomotopy, on one thread. Megabytes of a
+library are what its process has at most beyond what it had with the counts as a SciPy matrix, of which the first line tells; those of a grid
+are all of the process `countgrid fit`, with its reading of the counts.
+"""
+
+import argparse
+import math
+import multiprocessing
+import os
+import resource
+import subprocess
+import tempfile
+import warnings
+
+from likelihood_in_time import SEED, of_gensim, of_sklearn, of_tomotopy
+from peers import counts, processor_seconds, read, write_counts
+
+
+def resident():
+    """Megabytes that this process has now."""
+    with open("/proc/self/status", encoding="utf-8") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) / 1000
+
+
+def first_fit(library, fit, words, topics, found):
+    """In a process of its own: what it is after, seconds, and megabytes beyond those it began with."""
+    warnings.filterwarnings("ignore")
+    before = resident()
+    after, seconds, *_ = next(library(fit, words, topics, 1.0))
+    found.put((after, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000 - before))
+
+
+def of_program(program, fit, size):
+    with tempfile.TemporaryDirectory() as folder:
+        table = write_counts(folder, fit)
+        many = str(min(max(fit.shape[0] // 25, 1000), 16384))
+        limits = ["--min-count", "1", "--max-share", "1", "--max-words", "1000000", "--stop-words", "none"]
+        ways = ["--batch", many, "--passes", "1", "--iterations", "1", "--seed", str(SEED), "--threads", "1", "--quiet", "--grid", size]
+        began = processor_seconds()
+        child = subprocess.Popen([program, "fit", table, "-o", os.path.join(folder, "model"), *limits, *ways])
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            raise subprocess.CalledProcessError(child.returncode, "fit")
+        return "1 pass", processor_seconds() - began, used.ru_maxrss / 1000
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("table")
+    parser.add_argument("--label", default="label", help="column of labels [default: label]")
+    parser.add_argument("--topics", type=int, default=100)
+    args = parser.parse_args()
+    documents, _ = read(args.table, None, args.label)
+    fit, words = counts(documents, 3, 3000)
+    fit = fit.tocsr()
+    del documents
+    size = sum(part.nbytes for part in (fit.data, fit.indices, fit.indptr)) / 1e6
+    print(f"{fit.shape[0]} documents of {fit.sum() / fit.shape[0]:.1f} tokens, {len(words)} words, a matrix of {size:.0f} MB")
+    print("| model | parameters | after | seconds | MB |\n|---|---|---|---|---|", flush=True)
+
+    def show(name, parameters, after, seconds, megabytes):
+        print(f"| {name} | {parameters:,} | {after} | {seconds:.1f} | {megabytes:.0f} |", flush=True)
+
+    for side in (64, math.isqrt(args.topics)):
+        size = f"{side}x{side}"
+        show(f"grid {size}, the whole process", side * side * len(words), *of_program(args.program, fit, size))
+    forked = multiprocessing.get_context("fork")
+    libraries = {"scikit-learn, online": of_sklearn, "tomotopy": of_tomotopy, "gensim": of_gensim}
+    for name, library in libraries.items():
+        found = forked.SimpleQueue()
+        process = forked.Process(target=first_fit, args=(library, fit, words, args.topics, found))
+        process.start()
+        show(f"LDA of {name}", args.topics * len(words), *found.get())
+        process.join()
+
+
+if __name__ == "__main__":
+    main()
