@@ -1,4 +1,5 @@
-"""The peak memory of fits: grids of 64 x 64 cells, and of as many as topics, that begin with mini-batches, beside topics of other libraries, on the same counts.
+"""The peak memory of fits: grids of 64 x 64 cells, and of as many as topics, that begin with mini-batches, beside topics of
+other libraries, on the same counts.
 
     pip install scikit-learn tomotopy gensim safetensors
     python3 benches/papers/fit_memory.py target/release/countgrid TABLE [--label COLUMN] [--topics 100]
