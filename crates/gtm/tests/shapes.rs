@@ -57,8 +57,11 @@ fn emission_models_have_names() {
     }
 }
 
-/// Rows and columns of tables that are not empty.
-fn tables(layout: &[Table]) -> Vec<(&str, usize, usize)> {
+/// Name, rows and columns of a table.
+type Sizes = (&'static str, usize, usize);
+
+/// Those of tables that are not empty.
+fn tables(layout: &[Table]) -> Vec<Sizes> {
     layout
         .iter()
         .filter(|table| table.rows * table.columns > 0)
@@ -72,7 +75,7 @@ fn tables_are_those_that_are_needed() {
     let of = |model| Shape::new(model, 3, 2, 4, 5).unwrap();
     let covariates = of(ZIP).with_profiles(7, 6).unwrap();
     let (zip, profiles) = (("step", 5, 3), ("profiles", 1, 1));
-    let emissions: [(Shape, &[(&str, usize, usize)]); 9] = [
+    let emissions: [(Shape, &[Sizes]); 9] = [
         (of(ZIP), &[("slope", 5, 3), zip]),
         (of(LATENT), &[("slope", 5, 3), zip]),
         (of(ZIP).general(), &[("slope", 5, 3), zip, ("inflation", 5, 1), profiles]),
@@ -85,8 +88,7 @@ fn tables_are_those_that_are_needed() {
     ];
     let always =
         [("points", 2, 3), ("log_mixing", 1, 3), ("zeros", 1, 3), ("precision", 1, 1), ("reference", 1, 1)];
-    let length =
-        |tables: &[(&str, usize, usize)]| tables.iter().map(|(_, rows, columns)| rows * columns).sum();
+    let length = |tables: &[Sizes]| tables.iter().map(|(_, rows, columns)| rows * columns).sum();
     for (shape, own) in emissions {
         let expected = [&always[..], own].concat();
         let map = Gtm::allocate(shape, &[0.5; 6], &[1.0; 12], Priors::default()).unwrap();
@@ -99,7 +101,7 @@ fn tables_are_those_that_are_needed() {
     let (present, profiles) = (("present", 5, 3), ("profiles", 1, 1));
     let (documents, exposure, totals) = (("documents", 1, 3), ("exposure", 1, 3), ("totals", 1, 2));
     let counts = ("counts", 5, 3);
-    let sums: [(Shape, &[(&str, usize, usize)]); 9] = [
+    let sums: [(Shape, &[Sizes]); 9] = [
         (of(ZIP), &[counts, present, documents, exposure, totals]),
         (of(LATENT), &[counts, present, documents, exposure, totals]),
         (of(ZIP).general(), &[counts, present, documents, exposure, ("inflated", 5, 1), profiles, totals]),
