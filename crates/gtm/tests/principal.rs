@@ -167,6 +167,16 @@ fn the_largest_loading_is_positive() {
 }
 
 #[test]
+fn of_equal_loadings_the_first_is_positive() {
+    for (loadings, sign) in [([1.0, -1.0], 1.0), ([-1.0, 1.0], -1.0), ([2.0, 2.0], 1.0), ([-2.0, -2.0], -1.0)]
+    {
+        let rows: Vec<f64> = (0..10).flat_map(|n| loadings.map(|x| x * (f64::from(n) - 4.5))).collect();
+        let scores = principal_scores(&Reals::new(2, &rows).unwrap(), 1).unwrap();
+        assert!(scores[9] * sign > 1.0, "{loadings:?}: {}", scores[9]);
+    }
+}
+
+#[test]
 fn nothing_has_no_scores() {
     let none: [f64; 0] = [];
     let refused = principal_scores(&Reals::new(2, &none).unwrap(), 1);
