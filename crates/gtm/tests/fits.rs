@@ -175,6 +175,24 @@ fn precisions_are_learnt_if_they_are_to_be() {
     assert_eq!(kept.map().table("weights"), learnt.map().table("weights"));
 }
 
+/// The first weight would be 1e40, which is no `f32`, so that both stay; the distance of 1e30 that they leave has a square whose
+/// inverse is 0 as an `f32`.
+#[test]
+fn a_precision_of_zero_is_not_learnt() {
+    let shape = Shape::new(EmissionModel::Gaussian, 1, 1, 2, 1).unwrap();
+    let priors = Priors { weights: 0.0, constant: 1e38, ..NO_RIDGE };
+    let mut map = Gtm::allocate(shape, &[0.0_f32], &[1e-25, 1.0], priors).unwrap();
+    map.set("weights", &[0.0, 1e30]).unwrap();
+    map.set("precision", &[1e-30]).unwrap();
+    let mut learner = Learner::allocate(map, Options::default()).unwrap();
+    let mut sums = Statistics::allocate(shape).unwrap();
+    let values = [1e15];
+    learner.expectation(&Reals::new(1, &values).unwrap(), &mut sums).unwrap();
+    learner.maximization(&mut sums).unwrap();
+    assert_eq!(learner.map().table("weights"), Some(&[0.0, 1e30][..]));
+    assert_eq!(learner.map().precision(), 1e-30);
+}
+
 /// The second point has a rate that no float holds, and no document; the constant is that of the first.
 #[test]
 fn a_point_that_nobody_is_at_hinders_no_fit() {

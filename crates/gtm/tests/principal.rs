@@ -177,6 +177,15 @@ fn of_equal_loadings_the_first_is_positive() {
 }
 
 #[test]
+fn scores_of_one_feature_are_its_standardised_values() {
+    let values = [1.0, 2.0, 6.0]; // mean 3, variance 14 / 3
+    let scores = principal_scores(&Reals::new(1, &values).unwrap(), 2).unwrap();
+    let expected = values.map(|x| (x - 3.0) / (14.0_f64 / 3.0).sqrt());
+    assert_close(&scores[..3], &expected, 1e-14, "one feature");
+    assert_eq!(scores[3..], [0.0; 3]);
+}
+
+#[test]
 fn nothing_has_no_scores() {
     let none: [f64; 0] = [];
     let refused = principal_scores(&Reals::new(2, &none).unwrap(), 1);
