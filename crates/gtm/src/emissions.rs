@@ -277,7 +277,8 @@ impl<T: Real, S: AsRef<[T]>> Emissions<T, S> {
         same_length("x", self.shape.axes(), x.len())?;
         for (x, plane) in x.iter_mut().zip(self.part("points").chunks_exact(self.shape.points())) {
             let found = self.shape.points();
-            *x = *plane.get(k).ok_or(GtmError::Length { table: "points", expected: k, found })?;
+            let expected = k.saturating_add(1);
+            *x = *plane.get(k).ok_or(GtmError::Length { table: "points", expected, found })?;
         }
         Ok(())
     }

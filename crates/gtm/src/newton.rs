@@ -290,3 +290,43 @@ pub(crate) fn factorize(h: &mut [f64], m: usize) -> Option<()> {
     }
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn systems_are_solved_and_what_is_not_finite_is_refused() {
+        // 4 x + 2 y = 2, 2 x + 5 y = 9: x = -1/2, y = 2.
+        let (mut h, mut g) = ([4.0, f64::NAN, 2.0, 5.0], [2.0, 9.0]);
+        let gain = solve(&mut h, &mut g).unwrap();
+        assert!((g[0] + 0.5).abs() < 1e-15 && (g[1] - 2.0).abs() < 1e-15 && (gain - 17.0).abs() < 1e-14);
+        // `g² / h` and `g / h`: only the second, only the first, neither.
+        assert_eq!(solve(&mut [1e-320], &mut [1e-10]), None);
+        assert_eq!(solve(&mut [1e-20], &mut [1e150]), None);
+        assert_eq!(solve(&mut [1.0], &mut [f64::NAN]), None);
+        for h in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_eq!(factorize(&mut [h], 1), None);
+        }
+        assert_eq!(factorize(&mut [1.0, 0.0, 1e200, 1.0], 2), None); // 1 less the square of 1e200
+    }
+
+    #[test]
+    fn columns_that_depend_on_others_within_rounding_are_dropped_in_any_unit() {
+        for unit in [-80, -40, 0, 40, 80].map(|exponent| 2.0_f64.powi(exponent)) {
+            // The second column is the first within 5 ulps, less than 4 · 2 of them; then within 100.
+            for ulps in [5.0, 100.0] {
+                let last = unit * (1.0 + ulps * f64::EPSILON);
+                let (mut h, mut g) = ([unit, 0.0, unit, last], [3.0 * unit, 3.0 * unit]);
+                factorize(&mut h, 2).unwrap();
+                assert_eq!(h[3].is_infinite(), ulps < 8.0, "{unit} {ulps}");
+                back_substitute(&h, &mut g).unwrap();
+                assert_eq!(g, [3.0, 0.0]);
+            }
+            // What nothing depends on is dropped, too.
+            let (mut h, mut g) = ([0.0, 0.0, 0.0, unit], [5.0, unit]);
+            assert_eq!(solve(&mut h, &mut g), Some(unit));
+            assert_eq!(g, [0.0, 1.0]);
+        }
+    }
+}

@@ -2,8 +2,14 @@
 
 mod awkward;
 mod equations;
+mod fits;
 mod identities;
+mod magnification;
+mod places;
+mod principal;
 mod real_data;
+mod refusals;
+mod shapes;
 mod start;
 #[cfg(feature = "rayon")]
 mod threads;

@@ -75,7 +75,7 @@ where
         })
     };
     let one = fit(1, 1);
-    for (threads, chunk) in [(1, 20), (2, 1), (2, 2), (2, 7), (3, 20), (3, 500)] {
+    for (threads, chunk) in [(1, 20), (2, 1), (2, 2), (2, 7), (3, 20), (3, 500), (8, 20)] {
         let same = fit(threads, chunk) == one;
         assert!(same, "{:?}: {threads} threads, chunks of {chunk}", shape.emission_model());
     }
