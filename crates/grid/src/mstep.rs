@@ -27,9 +27,9 @@ const fn planes_len<const D: usize>(shape: &Shape<D>, group: usize) -> usize {
     (2 + group) * shape.cells() + countgrid_prefix::scratch_len(shape.windows())
 }
 
-/// Elements to leave free between planes of a page or more, where there is room: a plane then begins a quarter of a page later in its page than the
-/// one before. Planes of 32 x 32 or 64 x 64 cells would otherwise all begin at the same place, and a processor that compares
-/// only the lowest twelve bits of addresses takes what it reads of one for what it has just written to another, and waits.
+/// Elements to leave free between planes of a page or more, where there is room: a plane then begins a quarter of a page later
+/// in its page than the one before. Planes of 32 x 32 or 64 x 64 cells would otherwise all begin at the same place, and a processor
+/// that compares only the lowest twelve bits of addresses takes what it reads of one for what it has just written to another, and waits.
 pub(crate) const fn gap<T>(cells: usize) -> usize {
     let page = 4096 / size_of::<T>();
     if cells < page { 0 } else { (page + page / 4 - cells % page) % page }
