@@ -12,14 +12,11 @@ are all of the process `countgrid fit`, with its reading of the counts.
 import argparse
 import math
 import multiprocessing
-import os
 import resource
-import subprocess
-import tempfile
 import warnings
 
-from likelihood_in_time import SEED, of_gensim, of_sklearn, of_tomotopy
-from peers import counts, processor_seconds, read, write_counts
+from likelihood_in_time import SEED, mini_batches, of_gensim, of_sklearn, of_tomotopy, said
+from peers import Grid, counts, read
 
 
 def resident():
@@ -34,21 +31,6 @@ def first_fit(library, fit, words, topics, found):
     before = resident()
     after, seconds, *_ = next(library(fit, words, topics, 1.0))
     found.put((after, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000 - before))
-
-
-def of_program(program, fit, size):
-    with tempfile.TemporaryDirectory() as folder:
-        table = write_counts(folder, fit)
-        many = str(min(max(fit.shape[0] // 25, 1000), 16384))
-        limits = ["--min-count", "1", "--max-share", "1", "--max-words", "1000000", "--stop-words", "none"]
-        ways = ["--batch", many, "--passes", "1", "--iterations", "1", "--seed", str(SEED), "--threads", "1", "--quiet", "--grid", size]
-        began = processor_seconds()
-        child = subprocess.Popen([program, "fit", table, "-o", os.path.join(folder, "model"), *limits, *ways])
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode:
-            raise subprocess.CalledProcessError(child.returncode, "fit")
-        return "1 pass", processor_seconds() - began, used.ru_maxrss / 1000
 
 
 def main():
@@ -69,9 +51,10 @@ def main():
     def show(name, parameters, after, seconds, megabytes):
         print(f"| {name} | {parameters:,} | {after} | {seconds:.1f} | {megabytes:.0f} |", flush=True)
 
-    for side in (64, math.isqrt(args.topics)):
-        size = f"{side}x{side}"
-        show(f"grid {size}, the whole process", side * side * len(words), *of_program(args.program, fit, size))
+    for size in (64, math.isqrt(args.topics)):
+        name, options = f"{size}x{size}", mini_batches(fit.shape[0], 1)
+        grid = Grid(args.program, fit, SEED, ["--grid", name, *options], places=False)
+        show(f"grid {name}, the whole process", size * size * len(words), said(1), grid.seconds, grid.megabytes)
     forked = multiprocessing.get_context("fork")
     libraries = {"scikit-learn, online": of_sklearn, "tomotopy": of_tomotopy, "gensim": of_gensim}
     for name, library in libraries.items():

@@ -83,10 +83,15 @@ def of_gensim(fit, words, topics, effort):
         yield said(number), spent, np.maximum(model.get_topics().astype(float), 1e-12), model.alpha.astype(float)
 
 
+def mini_batches(documents, number):
+    """Options of a grid's fit in so many passes, with mini-batches as a map of many documents has them."""
+    many = str(min(max(documents // 25, 1000), 16384))
+    return ["--batch", many, "--passes", str(number), "--iterations", "1"]
+
+
 def of_grid(program, fit, size, effort):
     size_of = [] if size is None else ["--grid", size]
-    many = str(min(max(fit.shape[0] // 25, 1000), 16384))
-    ways = {said(number): ["--batch", many, "--passes", str(number), "--iterations", "1"] for number in passes(effort, 1, 2, 4, 8)}
+    ways = {said(number): mini_batches(fit.shape[0], number) for number in passes(effort, 1, 2, 4, 8)}
     for name, options in {**ways, "by default": []}.items():
         yield name, Grid(program, fit, SEED, [*size_of, *options], places=False)
 

@@ -31,6 +31,7 @@ import resource
 import statistics
 import subprocess
 import tempfile
+import time
 import warnings
 
 import numpy as np
@@ -41,6 +42,7 @@ from sklearn.decomposition import NMF, LatentDirichletAllocation, TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.manifold import TSNE
 from sklearn.preprocessing import normalize
+from short_documents import peak_memory
 
 NEAREST = 15
 WORDS = 3000
@@ -77,28 +79,29 @@ def processor_seconds():
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
-def write_counts(folder, matrix):
-    """A matrix of counts as two files of the folder, of which the program is given the first."""
-    table, entries = os.path.join(folder, "docword.made.txt"), matrix.tocoo()
-    with open(table, "w", encoding="utf-8") as file:
-        file.write(f"{matrix.shape[0]}\n{matrix.shape[1]}\n{entries.nnz}\n")
-        for row, column, count in zip(entries.row, entries.col, entries.data):
-            file.write(f"{row + 1} {column + 1} {int(count)}\n")
-    with open(os.path.join(folder, "vocab.made.txt"), "w", encoding="utf-8") as file:
-        file.writelines(f"w{column}\n" for column in range(matrix.shape[1]))
-    return table
-
-
 class Grid:
-    """A grid of the program, with its defaults but for these options, fitted to rows of counts in so many seconds of the processor."""
+    """A grid of the program, with its defaults but for these options, fitted to rows of counts in so many seconds of the processor and megabytes."""
 
     def __init__(self, program, matrix, seed, options=(), places=True):
         with tempfile.TemporaryDirectory() as folder:
-            table, path, rows = write_counts(folder, matrix), os.path.join(folder, "model"), os.path.join(folder, "places.csv")
+            table, path, rows = (os.path.join(folder, name) for name in ("docword.made.txt", "model", "places.csv"))
+            entries = matrix.tocoo()
+            with open(table, "w", encoding="utf-8") as file:
+                file.write(f"{matrix.shape[0]}\n{matrix.shape[1]}\n{entries.nnz}\n")
+                for row, column, count in zip(entries.row, entries.col, entries.data):
+                    file.write(f"{row + 1} {column + 1} {int(count)}\n")
+            with open(os.path.join(folder, "vocab.made.txt"), "w", encoding="utf-8") as file:
+                file.writelines(f"w{column}\n" for column in range(matrix.shape[1]))
             limits = ["--min-count", "1", "--max-share", "1", "--max-words", "1000000", "--stop-words", "none"]
             command = [program, "fit", table, "--seed", str(seed), "-o", path, "--threads", "1", "--quiet"]
-            began = processor_seconds()
-            subprocess.run([*command, *limits, *options], check=True)
+            began, self.megabytes = processor_seconds(), 0.0
+            with subprocess.Popen([*command, *limits, *options]) as child:
+                # Not what Linux tells of a process that has ended, which counts what this one had when it began the other.
+                while child.poll() is None:
+                    self.megabytes = max(self.megabytes, peak_memory(child.pid))
+                    time.sleep(0.02)
+            if child.returncode:
+                raise subprocess.CalledProcessError(child.returncode, command)
             self.seconds = processor_seconds() - began
             if places:
                 subprocess.run([program, "embed", path, table, "-o", rows, "--quiet"], check=True)

@@ -161,9 +161,9 @@ PHASES = {"grid": "read, select and count words", "fitted": "fit", "summary": "p
 
 
 def peak_memory(process: int) -> float:
-    """Of a process that runs, in MB."""
+    """Of a process that runs, in MB; none of one that has just ended."""
     with open(f"/proc/{process}/status", encoding="utf-8") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1000
+        return next((int(line.split()[1]) for line in file if line.startswith("VmHWM")), 0) / 1000
 
 
 def phases(program: str, path: str, threads: int) -> None:
