@@ -5,32 +5,29 @@ other libraries, on the same counts.
     python3 benches/papers/fit_memory.py target/release/countgrid TABLE [--label COLUMN] [--topics 100]
 
 `TABLE`, words and fits are those of likelihood_in_time.py, each after one pass, or 25 sweeps of tomotopy, on one thread. Megabytes of a
-library are what its process has at most beyond what it had with the counts as a SciPy matrix, of which the first line tells; those of a grid
+library are what a new process has at most beyond what it had with the counts as a SciPy matrix, of which the first line tells; those of a grid
 are all of the process `countgrid fit`, with its reading of the counts.
 """
 
 import argparse
 import math
 import multiprocessing
-import resource
+import os
 import warnings
 
 from likelihood_in_time import SEED, mini_batches, of_gensim, of_sklearn, of_tomotopy, said
 from peers import Grid, counts, read
-
-
-def resident():
-    """Megabytes that this process has now."""
-    with open("/proc/self/status", encoding="utf-8") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) / 1000
+from short_documents import peak_memory
 
 
 def first_fit(library, fit, words, topics, found):
     """In a process of its own: what it is after, seconds, and megabytes beyond those it began with."""
     warnings.filterwarnings("ignore")
-    before = resident()
+    with open("/proc/self/clear_refs", "w", encoding="utf-8") as file:
+        file.write("5")  # the peak is from now on
+    before = peak_memory(os.getpid())
     after, seconds, *_ = next(library(fit, words, topics, 1.0))
-    found.put((after, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000 - before))
+    found.put((after, seconds, peak_memory(os.getpid()) - before))
 
 
 def main():
@@ -55,11 +52,12 @@ def main():
         name, options = f"{size}x{size}", mini_batches(fit.shape[0], 1)
         grid = Grid(args.program, fit, SEED, ["--grid", name, *options], places=False)
         show(f"grid {name}, the whole process", size * size * len(words), said(1), grid.seconds, grid.megabytes)
-    forked = multiprocessing.get_context("fork")
+    # Of a forked process much of what it needs could be what this one has freed, and so not be seen.
+    fresh = multiprocessing.get_context("spawn")
     libraries = {"scikit-learn, online": of_sklearn, "tomotopy": of_tomotopy, "gensim": of_gensim}
     for name, library in libraries.items():
-        found = forked.SimpleQueue()
-        process = forked.Process(target=first_fit, args=(library, fit, words, args.topics, found))
+        found = fresh.SimpleQueue()
+        process = fresh.Process(target=first_fit, args=(library, fit, words, args.topics, found))
         process.start()
         show(f"LDA of {name}", args.topics * len(words), *found.get())
         process.join()
