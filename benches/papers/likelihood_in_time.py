@@ -2,14 +2,15 @@
 
     pip install scikit-learn tomotopy gensim safetensors matplotlib
     python3 benches/papers/likelihood_in_time.py target/release/countgrid TABLE [--label COLUMN] [--topics 100] [--effort 1]
-        [--plot FILE.svg]
+        [--models grid,componential,scikit-learn,tomotopy,gensim] [--plot FILE.svg]
 
 `TABLE` is as for peers.py, from which words, halves and evaluators are: one document in 50, at most 2,000, is held out, and the log-likelihood of
 half of its tokens given the other half is in nats per token, with the standard error of its mean over documents.
 
 So many topics of a library have as many parameters as a grid of so many cells, a square if its side is whole; a grid of the size that it
-has by itself is beside them. Each row is a fit: a grid's after so many passes in mini-batches or by its defaults, of the others after so
-many passes or sweeps, which `--effort` multiplies. Seconds are of the processor, on one thread, of the fit alone; a grid's have the reading of counts, too.
+has by itself is beside them. Each row is a fit: a grid's after so many passes in mini-batches or by its defaults, a componential grid's after
+so many iterations, of the others after so many passes or sweeps, all of which `--effort` multiplies. Seconds are of the processor, on one thread, of the fit
+alone; a grid's have the reading of counts, too.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import warnings
 
 import numpy as np
 from peers import (
+    COMPONENTIAL,
     Grid,
     add_documents,
     completed_by_grid,
@@ -33,6 +35,7 @@ from sklearn.preprocessing import normalize
 
 SEED = 1
 HELD_OUT, AT_MOST = 50, 2000
+MODELS = ["grid", "componential", "scikit-learn", "tomotopy", "gensim"]
 
 
 def said(number):
@@ -89,11 +92,20 @@ def mini_batches(documents, number):
     return ["--batch", many, "--passes", str(number), "--iterations", "1"]
 
 
+def size_of(size):
+    return [] if size is None else ["--grid", size]
+
+
 def of_grid(program, fit, size, effort):
-    size_of = [] if size is None else ["--grid", size]
     ways = {said(number): mini_batches(fit.shape[0], number) for number in passes(effort, 1, 2, 4, 8)}
     for name, options in {**ways, "by default": []}.items():
-        yield name, Grid(program, fit, SEED, [*size_of, *options], places=False)
+        yield name, Grid(program, fit, SEED, [*size_of(size), *options], places=False)
+
+
+def of_componential(program, fit, size, effort):
+    for number in passes(effort, 5, 10, 20, 40):
+        options = [*COMPONENTIAL, *size_of(size), "--iterations", str(number)]
+        yield f"{number} iterations", Grid(program, fit, SEED, options, places=False)
 
 
 def document_errors(log, given, scored):
@@ -134,8 +146,11 @@ def main():
     parser.add_argument("--label", default="label", help="column of labels [default: label]")
     parser.add_argument("--topics", type=int, default=100)
     parser.add_argument("--effort", type=float, default=1.0, help="multiplies passes and sweeps [default: 1]")
+    parser.add_argument("--models", default=",".join(MODELS), help="which, with commas between them [default: all]")
     parser.add_argument("--plot", help="an SVG file")
     args = parser.parse_args()
+    if unknown := set(args.models.split(",")) - set(MODELS):
+        parser.error(f"--models: {', '.join(sorted(unknown))} of {', '.join(MODELS)}")
     warnings.filterwarnings("ignore")
     documents, _ = read(args.table, None, args.label)
     matrix, words = counts(documents, 3, 3000)
@@ -154,16 +169,21 @@ def main():
 
     side = math.isqrt(args.topics)
     same = f"{side}x{side}" if side * side == args.topics else f"1x{args.topics}"
+    chosen = args.models.split(",")
     for size in (None, same):
-        for after, grid in of_grid(args.program, fit, size, args.effort):
+        for after, grid in of_grid(args.program, fit, size, args.effort) if "grid" in chosen else ():
             h, extents = grid.windows(), "x".join(map(str, grid.extents))
             log = lambda one, rest: completed_by_grid(h, grid.of_windows, one, rest)  # noqa: E731
             show(f"grid {extents}", h.size, after, grid.seconds, log)
-    libraries = {"scikit-learn, online": of_sklearn, "tomotopy": of_tomotopy, "gensim": of_gensim}
+    for after, grid in of_componential(args.program, fit, same, args.effort) if "componential" in chosen else ():
+        beta = np.ascontiguousarray(grid.windows().T)
+        log = lambda one, rest: completed_by_topics(beta, grid.of_windows, one, rest)  # noqa: E731
+        show(f"componential grid {same}", beta.size, after, grid.seconds, log)
+    libraries = {"scikit-learn": of_sklearn, "tomotopy": of_tomotopy, "gensim": of_gensim}
     for name, library in libraries.items():
-        for after, seconds, beta, alpha in library(fit, words, args.topics, args.effort):
+        for after, seconds, beta, alpha in library(fit, words, args.topics, args.effort) if name in chosen else ():
             log = lambda one, rest: completed_by_topics(beta, alpha, one, rest)  # noqa: E731
-            show(f"LDA of {name}", beta.size, after, seconds, log)
+            show(f"LDA of {name}{', online' if name == 'scikit-learn' else ''}", beta.size, after, seconds, log)
     if args.plot:
         drawn(rows, args.plot)
 

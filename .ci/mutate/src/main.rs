@@ -38,7 +38,9 @@ fn main() -> Result<(), Box<dyn Error>> {
                 answers[index]["file"] = json!(file);
             }
         }
-        std::fs::write(to.join(file), new)?;
+        let path = to.join(file);
+        std::fs::create_dir_all(path.parent().unwrap_or(to))?; // every file of a folder may have mutants
+        std::fs::write(path, new)?;
     }
     serde_json::to_writer(std::io::stdout(), &answers)?;
     Ok(())

@@ -59,10 +59,9 @@ fn each_does_what_its_mutant_does() {
     let genres: BTreeSet<_> = mutants.iter().map(|mutant| mutant[0].as_str().unwrap()).collect();
     assert_eq!(genres.len(), 6, "{genres:?}");
 
-    // Together.
+    // Together, into a folder that is not there yet, as that of a crate all of whose files have mutants.
     let (from, to) = (folder.join("from"), folder.join("to"));
     fs::create_dir_all(&from).unwrap();
-    fs::create_dir_all(&to).unwrap();
     fs::write(from.join("fixture.rs"), FIXTURE).unwrap();
     let pair = |place: &Value| json!({"line": place[0], "column": place[1]});
     let asked: Vec<_> = mutants
