@@ -4,6 +4,8 @@ mod common;
 
 #[cfg(feature = "archives")]
 mod archives;
+#[cfg(feature = "arrow")]
+mod arrow;
 mod atomic;
 mod bad_input;
 mod blocks;
