@@ -246,4 +246,124 @@ mod tests {
             assert_eq!(number(field), found, "{field:?}");
         }
     }
+
+    /// A header whose checksum is right, of a file of so many bytes.
+    fn header_of(kind: u8, name: &str, length: usize) -> Vec<u8> {
+        let mut block = header(name, "ustar");
+        block[124..135].copy_from_slice(format!("{length:011o}").as_bytes());
+        block[156] = kind;
+        with_sum(block)
+    }
+
+    fn with_sum(mut block: Vec<u8>) -> Vec<u8> {
+        let sum = checksum(&block).unwrap();
+        block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        block
+    }
+
+    /// A header and the bytes after it, with zeros up to the end of a block.
+    fn member(kind: u8, name: &str, bytes: &[u8]) -> Vec<u8> {
+        let mut member = [header_of(kind, name, bytes.len()), bytes.to_vec()].concat();
+        member.resize(member.len().next_multiple_of(BLOCK), 0);
+        member
+    }
+
+    /// The files of an archive that takes `size` bytes, each with its bytes or what is wrong, and how it ends.
+    fn read(
+        archive: &[u8],
+        size: u64,
+        limit: usize,
+    ) -> (Vec<(String, Result<Vec<u8>, String>)>, Result<(), String>) {
+        let mut found = Vec::new();
+        let ended = each_in_tar(archive, size, limit, |Member { name, bytes }| {
+            found.push((name, bytes.map_err(|problem| problem.to_string())));
+            Ok::<_, Problem>(())
+        });
+        (found, ended.map_err(|problem| problem.to_string()))
+    }
+
+    #[test]
+    fn a_file_may_fill_its_blocks_and_the_limit() {
+        let whole = vec![b'a'; BLOCK];
+        let archive = [member(b'0', "a", &whole), member(b'0', "b", b"ants"), vec![0; 2 * BLOCK]].concat();
+        let expected = vec![("a".to_owned(), Ok(whole)), ("b".to_owned(), Ok(b"ants".to_vec()))];
+        assert_eq!(read(&archive, 1 << 20, BLOCK), (expected, Ok(())));
+        let (found, ended) = read(&archive, 1 << 20, BLOCK - 1);
+        assert_eq!(found[0].1, Err(Problem::TooLong { limit: BLOCK - 1 }.to_string()));
+        assert_eq!((found[1].1.as_deref(), ended), (Ok(&b"ants"[..]), Ok(())));
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_passed_over() {
+        let archive = [
+            member(b'2', "link", b""),
+            member(b'5', "folder", b""),
+            member(b'5', "folder/", b""),
+            member(b'0', "old folder/", b""), // of the first version of the format
+            member(b'0', "a", b"ants"),
+        ];
+        assert_eq!(
+            read(&archive.concat(), 1 << 20, 99),
+            (vec![("a".to_owned(), Ok(b"ants".to_vec()))], Ok(()))
+        );
+    }
+
+    #[test]
+    fn a_long_name_is_read_up_to_a_length() {
+        let named = |length: usize| {
+            let name = ["n".repeat(length).as_bytes(), b"\0"].concat();
+            [member(b'L', "././@LongLink", &name), member(b'0', "short", b"ants")].concat()
+        };
+        let (found, _) = read(&named(NAME - 1), 1 << 20, 1 << 20);
+        assert_eq!(found[0].0, "n".repeat(NAME - 1));
+        let (found, _) = read(&named(NAME), 1 << 20, 1 << 20);
+        assert_eq!((found[0].0.as_str(), &found[0].1), ("", &Ok(b"ants".to_vec())));
+    }
+
+    #[test]
+    fn a_prefix_is_of_a_name_of_posix_alone() {
+        let named = |magic: &str, prefix: &str| {
+            let mut block = header("name", magic);
+            block[345..345 + prefix.len()].copy_from_slice(prefix.as_bytes());
+            short_name(&with_sum(block))
+        };
+        assert_eq!(named("ustar\0", "texts/ants"), "texts/ants/name");
+        assert_eq!(named("ustar\0", ""), "name");
+        // GNU tar keeps other things there.
+        assert_eq!(named("ustar  ", "texts/ants"), "name");
+        assert_eq!(named("ustar  ", ""), "name");
+    }
+
+    /// Headers, bytes and what fills their blocks count.
+    #[test]
+    fn an_archive_becomes_no_more_than_it_may() {
+        let one = member(b'0', "a", b"a");
+        assert_eq!(one.len(), 2 * BLOCK);
+        let ants = vec![("a".to_owned(), Ok(b"a".to_vec()))];
+        let grown = || Err(too_large("TAR").to_string());
+        // 100 times as long as it is, and the limit of a file: so much it must stay below.
+        assert_eq!(read(&one, 5, 2 * BLOCK - 500), (vec![], grown()));
+        assert_eq!(read(&one, 5, 2 * BLOCK - 499), (ants.clone(), Ok(())));
+        let two = [&one[..], &one[..]].concat();
+        assert_eq!(read(&two, 5, 4 * BLOCK - 500), (ants.clone(), grown()));
+        assert_eq!(read(&two, 5, 4 * BLOCK - 499), ([&ants[..], &ants[..]].concat(), Ok(())));
+        // So do the zeros behind the last.
+        let zeros = |blocks: usize| [&one[..], &vec![0; (1 + blocks) * BLOCK]].concat();
+        assert_eq!(read(&zeros(2), 5, 4 * BLOCK - 499), (ants.clone(), Ok(())));
+        assert_eq!(read(&zeros(2), 5, 4 * BLOCK - 500), (ants, grown()));
+    }
+
+    #[test]
+    fn a_file_of_the_limit_is_whole() {
+        let read = |bytes: &[u8]| {
+            let mut room = 100;
+            let read = read_member(bytes, 4, &mut room).unwrap();
+            (read.map_err(|problem| problem.to_string()), room)
+        };
+        assert_eq!(read(b"ants"), (Ok(b"ants".to_vec()), 96));
+        assert_eq!(read(b"ant"), (Ok(b"ant".to_vec()), 97));
+        for long in [&b"ants "[..], b"ants walk."] {
+            assert_eq!(read(long), (Err(Problem::TooLong { limit: 4 }.to_string()), 95)); // a byte more tells
+        }
+    }
 }

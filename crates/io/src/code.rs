@@ -374,4 +374,26 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn texts_and_characters_end_where_they_do() {
+        for (name, text, expected) in [
+            // One of a single line ends with it at the latest.
+            ("a.c", "char *a = \"no no\nred_ants();\n", "red ants\n"),
+            ("a.c", "a = \"no \\\" no\" + 'n' + red;\n", "red\n"),
+            ("a.js", "a = `no\nno` + red;\n", "red\n"),
+            ("a.py", "a = 'no no\nred = 1\n", "red\n"),
+            // A character of Rust may be an escape; a lifetime has no end.
+            ("a.rs", "let a = '\\u{beef}'; red", "red\n"),
+            ("a.rs", "let a = '\\''; red", "red\n"),
+            ("a.rs", "ants: &'red str = 'ä'", "ants red\n"),
+            // In a raw text nothing is escaped, and a quote without the signs does not end it.
+            ("a.rs", "let a = r\"no \\\"; red", "red\n"),
+            ("a.rs", "let a = br#\"no \" no\"#; red", "red\n"),
+            ("a.rs", "let a = r##\"no \"# no\"##; red", "red\n"),
+        ] {
+            let found = read(name, text);
+            assert_eq!(found.trim_end(), expected.trim_end(), "{text}");
+        }
+    }
 }

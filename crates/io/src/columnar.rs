@@ -370,4 +370,22 @@ mod tests {
         assert_eq!([1.0, 0.1, -1e-7, 1e300, 0.0].map(of), ["1", "0.1", "-1e-7", "1e300", "0"]);
         assert_eq!(written(|text| float(text, 0.1f32)), "0.1");
     }
+
+    #[test]
+    fn a_row_may_be_as_long_as_the_limit() {
+        let mut cells = Cells::new(4);
+        assert!(cells.bytes(b"ants").is_ok() && cells.end().is_ok());
+        assert!(cells.end().is_ok()); // an empty cell
+        assert_eq!([cells.cell(0), cells.cell(1), cells.cell(2)], ["ants", "", ""]);
+        // One cell more is longer, and so is one that is too long itself, which is not taken.
+        cells.text().push('s');
+        assert!(matches!(cells.end(), Err(Problem::TooLong { limit: 4 })));
+        cells.clear();
+        for long in [b"ants ".as_slice(), b"ants walk"] {
+            assert!(matches!(cells.bytes(long), Err(Problem::TooLong { limit: 4 })));
+            cells.text().push_str("long enough");
+            assert!(matches!(cells.end(), Err(Problem::TooLong { limit: 4 })));
+            cells.clear();
+        }
+    }
 }

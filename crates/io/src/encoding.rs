@@ -280,7 +280,7 @@ impl<R: BufRead> Read for Transcoder<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use encoding_rs::{GBK, SHIFT_JIS, WINDOWS_1251};
+    use encoding_rs::{GBK, SHIFT_JIS, WINDOWS_1250, WINDOWS_1251};
 
     const GERMAN: &str =
         "Über die Größe der Fläche wird später noch zu sprechen sein, so häufig und für alle.";
@@ -394,5 +394,128 @@ mod tests {
         assert!(matches!(refused(&damaged), Problem::NotUtf8 { byte } if byte == GERMAN.len() as u64));
         // A surrogate without its partner.
         assert!(matches!(refused(b"\xff\xfea\0\0\xd8b\0"), Problem::Undecodable { encoding: "UTF-16LE" }));
+    }
+
+    #[test]
+    fn wide_characters_are_told_by_their_zeros() {
+        let of = |bytes: &[u8]| wide(bytes).map(Encoding::name);
+        assert_eq!(of(b"a\0n\0t\0s\0"), Some("UTF-16LE"));
+        assert_eq!(of(b"\0a\0n\0t\0s"), Some("UTF-16BE"));
+        // One character is too few, and three of four are not yet most of them; four of five are.
+        for bytes in [&b"a\0"[..], b"\0a", b"", b"a", b"a\0n\0t\0ss", b"\0a\0n\0tss"] {
+            assert_eq!(of(bytes), None, "{bytes:?}");
+        }
+        assert_eq!(of(b"a\0n\0t\0s\0ss"), Some("UTF-16LE"));
+        assert_eq!(of(b"\0a\0n\0t\0sss"), Some("UTF-16BE"));
+        // Half of many are no more than half.
+        assert_eq!(of(&b"a\0bc".repeat(20)), None);
+        assert_eq!(of(&b"\0abc".repeat(20)), None);
+        assert_eq!(of(b"\0\0a\0n\0t\0s\0"), None);
+    }
+
+    #[test]
+    fn damaged_utf8_is_mostly_valid() {
+        for (bytes, whole, expected) in [
+            (&b""[..], true, true),
+            (b"ants", true, true),
+            ("äöü".as_bytes(), true, true),
+            (b"\xff", true, false),
+            (b"\xc3\xa4\xff", true, false), // as many as not
+            (b"\xc3\xa4\xff\xc3\xa4", true, true),
+            // Of a part the last character may be cut off, and no other.
+            (b"\xc3", true, false),
+            (b"\xc3", false, true),
+            (b"ants \xc3", false, true),
+            (b"\xffants", false, false),
+            (b"ants \xc3 ants", false, false),
+            (b"\xff \xc3", false, false),
+        ] {
+            assert_eq!(mostly_utf8(bytes, whole), expected, "{bytes:?}");
+        }
+    }
+
+    /// A sample that ends inside a character is one of UTF-8, if nothing else is wrong.
+    #[test]
+    fn a_sample_may_end_anywhere() {
+        let text = ["é", &"x".repeat(SAMPLE as usize - 3), "é ants"].concat();
+        let found = Rc::new(Cell::new(UTF_8));
+        let mut read = String::new();
+        Transcoder::new(text.as_bytes(), b"", found.clone()).read_to_string(&mut read).unwrap();
+        assert!(read == text && found.get() == UTF_8);
+    }
+
+    #[cfg(feature = "files")]
+    #[test]
+    fn heads_of_what_is_no_text_are_refused() {
+        let old = check_head(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0").unwrap_err();
+        assert!(matches!(old, Problem::Unsupported { kind: "a document of an old Office program" }), "{old}");
+        assert!(matches!(check_head(b"ants\0"), Err(Problem::Binary)));
+        let marked: Vec<u8> = "\u{feff}吾輩は猫\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert!(marked.contains(&0) && wide(&marked).is_none());
+        let plain: Vec<u8> = "Red ants\n".encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for head in [&b""[..], b"ants", &marked, &plain] {
+            assert!(check_head(head).is_ok(), "{head:?}");
+        }
+    }
+
+    #[cfg(feature = "files")]
+    #[test]
+    fn pages_are_told_by_their_first_element() {
+        for head in [
+            "<!DOCTYPE html>",
+            "<html lang='de'>",
+            " \n<HEAD>",
+            "<body\n>",
+            "<?xml version='1.0'?>\n<html>",
+            "<!-- saved --><?xml version='1.0'?><!-- by hand -->\n<html>",
+        ] {
+            assert!(is_page(head.as_bytes()), "{head}");
+            let wide: Vec<u8> = head.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            assert!(is_page(&wide), "{head}");
+        }
+        for head in [
+            "",
+            "<",
+            "<b>Red ants</b>",
+            "<htmlx>",
+            "<header>",
+            "<html",
+            "Red ants --> <html>",
+            "Red ants ?> <html>",
+            "<!-- saved <html>",
+            "<?xml version='1.0' <html>",
+        ] {
+            assert!(!is_page(head.as_bytes()), "{head}");
+        }
+    }
+
+    #[cfg(feature = "files")]
+    #[test]
+    fn a_page_names_its_encoding() {
+        for (head, name) in [
+            ("<meta charset=\"windows-1251\">", Some("windows-1251")),
+            ("<meta charset=Shift_JIS/>", Some("Shift_JIS")),
+            ("<META HTTP-EQUIV=... CONTENT='text/html; CHARSET=gbk'>", Some("GBK")),
+            ("<?xml version=\"1.0\" encoding='iso-8859-5'?>", Some("ISO-8859-5")),
+            ("<meta charset=\"ants\">", None),
+            ("<html>", None),
+        ] {
+            assert_eq!(declared(head.as_bytes()).map(Encoding::name), name, "{head}");
+        }
+    }
+
+    /// Few letters that stand alone are Western ones; letters beside each other, marks that Western texts have not, and more of
+    /// them are told by their frequencies.
+    #[test]
+    fn a_few_letters_alone_tell_no_frequencies() {
+        let guessed = |text: &str, encoding: &'static Encoding| guess(&encoding.encode(text).0).name();
+        assert_eq!(guessed("pět děti věc čas řeka můj tělo město", WINDOWS_1250), "windows-1252");
+        assert_eq!(guessed("pět děti věc čas řeka můj tělo město věk", WINDOWS_1250), "windows-1250");
+        for text in ["už", "že", "ž"] {
+            assert_eq!(guessed(text, WINDOWS_1250), "windows-1250", "{text}");
+        }
+        for text in ["вы", "ты", "их", "Мы"] {
+            assert_eq!(guessed(text, WINDOWS_1251), "windows-1251", "{text}");
+        }
     }
 }

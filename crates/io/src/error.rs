@@ -508,4 +508,13 @@ mod tests {
         assert!(told.starts_with("`Bdy`, `story`, `column_0`, ") && told.ends_with(" and 20 more"), "{told}");
         assert_eq!(listed_near(&names[..2], "body"), "`column_0`, `column_1`");
     }
+
+    #[test]
+    fn a_dozen_names_are_all_of_them() {
+        let names: Vec<String> = (1..=NAMES + 1).map(|n| n.to_string()).collect();
+        let dozen = "`1`, `2`, `3`, `4`, `5`, `6`, `7`, `8`, `9`, `10`, `11`, `12`";
+        assert_eq!(listed(&names[..NAMES]), dozen);
+        assert_eq!(listed(&names), format!("{dozen} and 1 more"));
+        assert_eq!(listed(&[]), "");
+    }
 }

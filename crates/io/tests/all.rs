@@ -10,10 +10,14 @@ mod atomic;
 mod bad_input;
 mod blocks;
 #[cfg(feature = "files")]
+mod causes;
+#[cfg(feature = "files")]
 mod code;
 #[cfg(feature = "files")]
 mod columnar;
 mod counts;
+#[cfg(feature = "files")]
+mod detect;
 mod docword;
 mod folder;
 #[cfg(all(feature = "archives", feature = "mail", feature = "npz", feature = "office", feature = "pdf"))]
@@ -27,6 +31,8 @@ mod model;
 mod npz;
 #[cfg(feature = "office")]
 mod office;
+#[cfg(feature = "files")]
+mod passed_over;
 #[cfg(feature = "pdf")]
 mod pdf;
 mod python;
