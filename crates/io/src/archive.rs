@@ -268,12 +268,11 @@ mod tests {
         member
     }
 
-    /// The files of an archive that takes `size` bytes, each with its bytes or what is wrong, and how it ends.
-    fn read(
-        archive: &[u8],
-        size: u64,
-        limit: usize,
-    ) -> (Vec<(String, Result<Vec<u8>, String>)>, Result<(), String>) {
+    /// The name of a file, and its bytes or what is wrong.
+    type Found = (String, Result<Vec<u8>, String>);
+
+    /// The files of an archive that takes `size` bytes, and how it ends.
+    fn read(archive: &[u8], size: u64, limit: usize) -> (Vec<Found>, Result<(), String>) {
         let mut found = Vec::new();
         let ended = each_in_tar(archive, size, limit, |Member { name, bytes }| {
             found.push((name, bytes.map_err(|problem| problem.to_string())));

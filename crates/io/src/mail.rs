@@ -102,7 +102,7 @@ pub(crate) fn mail(bytes: &[u8]) -> Result<Mail, Problem> {
     }
     let from = message.from().and_then(|from| from.first());
     let from = from.and_then(|from| from.name().or_else(|| from.address())).map(one_line);
-    let date = message.date().filter(|date| date.is_valid() && date.year > 0);
+    let date = message.date().filter(|date| date.is_valid()); // of the years 1900 to 3000
     let date = date.map(|date| {
         let (year, month, day) = (date.year, date.month, date.day);
         format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", date.hour, date.minute, date.second)

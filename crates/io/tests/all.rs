@@ -28,6 +28,8 @@ mod json;
 mod mail;
 mod model;
 #[cfg(feature = "npz")]
+mod npy;
+#[cfg(feature = "npz")]
 mod npz;
 #[cfg(feature = "office")]
 mod office;

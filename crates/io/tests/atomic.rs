@@ -217,3 +217,41 @@ fn sets_of_two_runs_are_not_mixed() {
         assert_eq!(contents.len(), 1, "round {round}: {contents:?}");
     }
 }
+
+/// What goes to a pipe is written to it, once it is whole.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_goes_to_a_pipe_arrives() {
+    use std::io::{Read, Write};
+    use std::os::fd::AsRawFd;
+    let (mut reader, writer) = io::pipe().unwrap();
+    let path = format!("/proc/self/fd/{}", writer.as_raw_fd());
+    check_writable(&path).unwrap();
+    write_atomically(&path, |out| out.write_all(b"red ants ")).unwrap();
+    let failed = write_atomically(&path, |out| {
+        out.write_all(b"half of")?;
+        Err(io::Error::other("the rest is missing"))
+    });
+    assert!(failed.is_err());
+    let mut files = StagedFiles::new();
+    files.write(&path, |out| out.write_all(b"walk")).unwrap();
+    (&writer).write_all(b"still ").unwrap();
+    files.publish().unwrap();
+    drop(writer);
+    let mut arrived = String::new();
+    reader.read_to_string(&mut arrived).unwrap();
+    assert_eq!(arrived, "red ants still walk");
+}
+
+/// A link to itself leads nowhere; it is no place where there is nothing yet.
+#[cfg(unix)]
+#[test]
+fn a_link_to_itself_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&link, &link).unwrap();
+    assert!(write_atomically(&link, |out| out.write_all(b"new")).is_err());
+    assert!(check_writable(&link).is_err());
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(names(folder.path()), ["link"]);
+}

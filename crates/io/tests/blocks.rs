@@ -223,3 +223,55 @@ fn another_scalar_is_refused() {
     assert!(matches!(error.problem(), BlockProblem::Header) && error.block().is_none(), "{error}");
     assert!(BlockFile::<u32>::open(open(), named.path()).is_err());
 }
+
+#[test]
+fn a_file_without_blocks_is_empty() {
+    let file = write::<f32>(&[]).1;
+    assert!(file.is_empty());
+    assert_eq!((file.len(), file.bytes()), (0, 24));
+    let file = write(&three()).1;
+    assert!(!file.is_empty() && file.len() == 3);
+}
+
+/// A disk that takes no more is told with the block that was not written.
+#[test]
+fn what_is_not_written_is_told_with_its_block() {
+    let named = tempfile::NamedTempFile::new().unwrap();
+    let read_only = || File::open(named.path()).unwrap();
+    let writer = BlockWriter::<f32>::new(read_only(), Path::new("counts"), FEATURES).unwrap();
+    let error = writer.finish().unwrap_err();
+    assert!(matches!(error.problem(), BlockProblem::Io(_)) && error.block() == Some(0), "{error}");
+    let mut writer = BlockWriter::new(read_only(), Path::new("counts"), FEATURES).unwrap();
+    three().iter().for_each(|block| writer.write(block).unwrap()); // so little is kept until the end
+    let error = writer.finish().unwrap_err();
+    assert!(matches!(error.problem(), BlockProblem::Io(_)) && error.block() == Some(3), "{error}");
+}
+
+#[test]
+fn features_are_numbers_of_32_bits() {
+    let bytes = std::fs::read(write::<f32>(&[]).0.path()).unwrap();
+    let with = |features: u64| [&bytes[..16], &features.to_le_bytes()].concat();
+    assert_eq!(reopen::<f32>(&with(1 << 32)).unwrap().features(), 1 << 32);
+    for features in [(1 << 32) + 1, u64::MAX] {
+        let error = reopen::<f32>(&with(features)).unwrap_err();
+        assert!(matches!(error.problem(), BlockProblem::Header) && error.block().is_none(), "{error}");
+    }
+}
+
+#[test]
+fn a_file_that_ends_inside_a_block_is_cut() {
+    let bytes = std::fs::read(write(&three()).0.path()).unwrap();
+    let size = (bytes.len() - 24) / 3;
+    for length in (25..bytes.len()).filter(|length| (length - 24) % size != 0) {
+        let error = reopen::<f32>(&bytes[..length]).unwrap_err();
+        assert!(matches!(error.problem(), BlockProblem::Truncated), "{length}: {error}");
+    }
+    // A single bag may have as many entries as there are features, which are more than there are bytes; none has more.
+    for (entries, is_size) in [(u64::from(u32::MAX), false), (1 << 32, true)] {
+        let mut lying = bytes[..24].to_vec();
+        [1, entries, 0].iter().for_each(|number: &u64| lying.extend_from_slice(&number.to_le_bytes()));
+        let error = reopen::<f32>(&lying).unwrap_err();
+        assert_eq!(matches!(error.problem(), BlockProblem::Size { .. }), is_size, "{error}");
+        assert_eq!(matches!(error.problem(), BlockProblem::Truncated), !is_size, "{error}");
+    }
+}

@@ -4,7 +4,7 @@ use crate::common;
 
 use common::{counts, folder, gzip, refusal};
 use countgrid_counts::{Bags, CsrBuf};
-use countgrid_io::{Counts, ReadOptions, read_docword};
+use countgrid_io::{Counts, Item, ReadError, ReadOptions, read_docword};
 use proptest::prelude::*;
 
 const WORDS: &[u8] = b"ant\nbee\ncow\n";
@@ -202,4 +202,43 @@ proptest! {
         }
         prop_assert_eq!(found, entries);
     }
+}
+
+/// So many documents are believed however few bytes the file has.
+#[test]
+fn a_thousand_documents_may_be_empty() {
+    let with = |documents: usize| format!("{documents}\n3\n1\n1 3 7\n");
+    let counts = read_docword(with(1024).as_bytes(), "docword.txt", WORDS, "vocab.txt").unwrap();
+    assert_eq!((counts.bags.len(), counts.bags.entries(0).collect::<Vec<_>>()), (1024, vec![(2, 7.0)]));
+    assert!(says(&with(1025)).starts_with("~/docword.a.txt, line 1: "), "{}", says(&with(1025)));
+}
+
+/// Bags are handed over without zeros, and what they are called with where that stands.
+#[test]
+fn bags_are_handed_over_one_by_one() {
+    let mtx = b"%%MatrixMarket matrix coordinate integer general\n3 2 4\n1 1 4\n2 1 0\n3 2 1\n1 2 0\n";
+    let folder = folder(&[
+        ("docword.a.txt", b"2\n3\n4\n1 1 4\n1 2 0\n2 3 0\n2 1 1\n"),
+        ("vocab.a.txt", WORDS),
+        ("matrix.mtx", mtx),
+        ("features.tsv", b"a\tant\nb\tbee\nc\tcow\n"),
+        ("barcodes.tsv", b"one\ntwo\n"),
+    ]);
+    let (mut bags, mut names) = (Vec::new(), Vec::new());
+    for name in ["docword.a.txt", "matrix.mtx"] {
+        let visited = countgrid_io::visit(folder.path().join(name), &ReadOptions::default(), |item| {
+            match item {
+                Item::Bag(bag) => bags.push(bag.to_vec()),
+                Item::About { id, line, file, .. } => {
+                    assert!(file.ends_with("barcodes.tsv"));
+                    names.push((id, line));
+                }
+                _ => {}
+            }
+            Ok::<_, ReadError>(())
+        });
+        visited.unwrap();
+    }
+    assert_eq!(bags, [vec![(0, 4.0)], vec![(0, 1.0)], vec![(0, 4.0)], vec![(2, 1.0)]]);
+    assert_eq!(names, [("one".to_owned(), 1), ("two".to_owned(), 2)]);
 }

@@ -79,3 +79,44 @@ fn lines_of_documents_are_where_their_elements_begin() {
     let documents = read("\n[\n {\"text\": \"one\"},\n {\n  \"text\": \"two\"\n }\n]\n", 512).unwrap();
     assert_eq!(documents.iter().map(|document| document.line).collect::<Vec<_>>(), [3, 4]);
 }
+
+#[test]
+fn columns_may_be_named() {
+    let lines = "{\"text\": \"No.\", \"note\": \"Red ants walk.\"}\n";
+    let columns = Columns { text: Some("note".to_owned()), ..Columns::default() };
+    let documents = read_json_lines(lines.as_bytes(), "a.jsonl", &columns).unwrap();
+    assert_eq!(documents[0].text, "Red ants walk.");
+}
+
+/// By the values of the first object columns are found; a text must be one in each.
+#[test]
+fn values_that_are_no_text_are_named() {
+    for (value, kind) in [
+        ("{\"a\": 1}", "an object"),
+        ("[1]", "an array"),
+        ("null", "null"),
+        ("true", "true or false"),
+        ("false", "true or false"),
+        ("-7", "a number"),
+    ] {
+        let said =
+            read(&format!("{{\"text\": \"one\"}}\n{{\"text\": {value}}}\n"), 512).unwrap_err().to_string();
+        let expected = format!("a.json, line 2: a string is expected under `text`, found {kind}");
+        assert!(said.starts_with(&expected), "{said}");
+        // Of the first, lists and objects are no columns.
+        let said = read(&format!("{{\"text\": {value}, \"x\": \"y\"}}\n"), 512).unwrap_err().to_string();
+        let expected = match kind {
+            "an object" | "an array" => "a.json, line 1: no column ",
+            _ => "a.json, line 1: a string is expected under `text`, found ",
+        };
+        assert!(said.starts_with(expected), "{said}");
+    }
+    // Numbers and truths may be labels, and no label is one.
+    let lines = "{\"text\": \"one\", \"label\": true}\n{\"text\": \"two\", \"label\": 7}\n{\"text\": \"three\", \"label\": null}\n";
+    let documents = read(lines, 512).unwrap();
+    let labels: Vec<_> = documents.iter().map(|document| document.label.as_deref()).collect();
+    assert_eq!(labels, [Some("true"), Some("7"), None]);
+    let said =
+        read("{\"text\": \"one\", \"label\": 1}\n{\"text\": \"two\", \"label\": [2]}\n", 512).unwrap_err();
+    assert!(said.to_string().contains("under `label`, found an array"), "{said}");
+}

@@ -145,3 +145,72 @@ fn messages_cut_anywhere_do_no_harm() {
         }
     }
 }
+
+/// Headers are known ones, `From` and another, and may go on on further lines.
+#[test]
+fn a_message_begins_with_headers_alone() {
+    let text = "Red ants walk.";
+    for head in [
+        "From: a@b.org\nSubject: On ants\n",
+        "\u{feff}From: a@b.org\nSubject: On ants\n",
+        "From: a@b.org\nX-Note: a\n and more\nSubject: On ants\n",
+        "From: a@b.org\nX-Note: a\n\tand more\nSubject: On ants\n",
+        ">From a@b.org Mon Jan 5 2026\nFrom: a@b.org\nSubject: On ants\n",
+    ] {
+        let folder = folder(&[("a", format!("{head}\n{text}").as_bytes())]);
+        let found = &documents(folder.path()).0[0];
+        let alone = found.text.trim().trim_start_matches("On ants").trim();
+        assert_eq!((found.title.as_str(), alone), ("On ants", text), "{head}");
+    }
+    for head in [
+        "Subject: On ants\nTo: b@c.org\n", // from nobody
+        "From: a@b.org\nNote: a\n",        // nothing else is known
+        "From: a@b.org\n",
+        "From: a@b.org\n: x\nSubject: On ants\n",
+    ] {
+        let whole = format!("{head}\n{text}");
+        let folder = folder(&[("a", whole.as_bytes())]);
+        assert_eq!(documents(folder.path()).0[0].text, whole);
+    }
+}
+
+/// `From ` begins a message behind an empty line alone; a `>` before it, and no other, stands for nothing.
+#[test]
+fn lines_of_a_mailbox_are_told_from_those_that_begin_a_message() {
+    let mailbox = b"From a Mon Jan 5\nFrom: a@b.org\nSubject: One\n\nRed ants\nFrom here they walk.\n\n>From there, too.\n>>From\n> red\n\n\
+                    From b Tue Jan 6\nFrom: a@b.org\nSubject: Two\n\nBlack ants\n\n";
+    let folder = folder(&[("a", mailbox)]);
+    let (found, _) = documents(&folder.path().join("a"));
+    let words = words(&found);
+    assert_eq!(words, ["One Red ants From here they walk. From there, too. >>From > red", "Two Black ants"]);
+    assert_eq!(found.iter().map(|document| document.line).collect::<Vec<_>>(), [1, 12]);
+}
+
+#[test]
+fn a_date_that_is_none_is_left_empty() {
+    let date = |date: &str| {
+        let mail = format!("From: a@b.org\nSubject: x\nDate: {date}\n\nRed ants walk.\n");
+        common::with_columns(&folder(&[("a", mail.as_bytes())]).path().join("a")).1[1][1].clone()
+    };
+    assert_eq!(date("Mon, 5 Jan 2026 10:20:30 +0000"), "2026-01-05 10:20:30");
+    for wrong in ["Mon, 45 Jan 2026 10:20:30 +0000", "Mon, 5 Jan 2026 30:20:30 +0000", "some day", ""] {
+        assert_eq!(date(wrong), "", "{wrong}");
+    }
+}
+
+/// Of the kinds of S/MIME one is signed and not encrypted.
+#[test]
+fn a_signed_message_is_not_an_encrypted_one() {
+    let mail = |kind: &str| format!("From: a@b.org\nSubject: x\nContent-Type: {kind}\n\nRed ants walk.\n");
+    for (kind, is_encrypted) in [
+        ("application/pkcs7-mime; smime-type=enveloped-data", true),
+        ("application/x-pkcs7-mime", true),
+        ("application/pkcs7-mime; smime-type=signed-data", false),
+        ("application/x-pkcs7-mime; smime-type=Signed-Data", false),
+        ("text/plain; smime-type=enveloped-data", false),
+    ] {
+        let folder = folder(&[("a", mail(kind).as_bytes()), ("b.txt", b"Black ants run.")]);
+        let summary = documents(folder.path()).1;
+        assert_eq!(summary.skipped.unsupported, usize::from(is_encrypted), "{kind}");
+    }
+}

@@ -354,3 +354,49 @@ fn versions_of_the_format() {
     titled.metadata.insert("a".to_owned(), "\"checksum\":\"00000000\"".to_owned());
     assert_eq!(ModelFile::from_bytes(&titled.to_bytes().unwrap()).unwrap().metadata, titled.metadata);
 }
+
+#[test]
+fn the_checksum_of_a_model_is_that_of_its_file() {
+    let whole = bytes(&model());
+    let digits = model().checksum().unwrap();
+    assert_eq!(digits.len(), 8);
+    assert!(String::from_utf8_lossy(&whole).contains(&format!("\"checksum\":\"{digits}\"")));
+    // Also where a title looks like one; other contents have another.
+    let mut titled = model();
+    titled.metadata.insert("a".to_owned(), "\"checksum\":\"00000000\"".to_owned());
+    let other = titled.checksum().unwrap();
+    assert!(
+        String::from_utf8_lossy(&titled.to_bytes().unwrap()).contains(&format!("\"checksum\":\"{other}\""))
+    );
+    assert_ne!(digits, other);
+    assert_eq!(digits, ModelFile::from_bytes(&whole).unwrap().checksum().unwrap());
+}
+
+#[test]
+fn tables_know_how_many_elements_they_have() {
+    for (data, length) in [
+        (TableData::F32(vec![]), 0),
+        (TableData::F64(vec![]), 0),
+        (TableData::U32(vec![]), 0),
+        (TableData::F32(vec![1.0]), 1),
+        (TableData::F64(vec![1.0, 2.0]), 2),
+        (TableData::U32(vec![1, 2, 3]), 3),
+    ] {
+        assert_eq!((data.len(), data.is_empty()), (length, length == 0));
+    }
+}
+
+/// The header of a file has 100,000,000 bytes at most, with which the library reads it.
+#[test]
+fn texts_are_as_long_as_the_format_allows() {
+    let mut model = ModelFile::default();
+    let mut checked = |letters: usize| {
+        model.metadata.insert("x".to_owned(), "a".repeat(letters));
+        model.checksum()
+    };
+    let rest = r#"{"__metadata__":{"checksum":"00000000","format_version":"1","x":""}}"#.len();
+    assert!(checked(100_000_000 - rest).is_ok());
+    // Padded to eight bytes.
+    let refused = checked(100_000_001 - rest);
+    assert!(matches!(refused, Err(ModelProblem::LongHeader { bytes: 100_000_008 })), "{refused:?}");
+}
