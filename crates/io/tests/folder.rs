@@ -204,6 +204,11 @@ fn what_cannot_be_opened_is_passed_over() {
     };
     assert_eq!((found.len(), summary.skipped.unreadable), (1, 2));
     assert!(refused.unwrap().to_string().contains("cannot be read: "));
+    // A folder that itself cannot be opened is none with nothing in it.
+    close("shut", 0);
+    let refused = countgrid_io::read(folder.path().join("shut"), &ReadOptions::default()).err();
+    close("shut", 0o700);
+    assert!(refused.unwrap().to_string().contains("shut: cannot be read: "));
 }
 
 #[cfg(feature = "html")]
