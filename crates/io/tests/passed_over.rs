@@ -2,25 +2,11 @@
 
 use crate::common;
 
-use std::io::{Cursor, Write};
-
-use common::{documents, documents_with, folder};
-use countgrid_io::{Format, Limits, ReadOptions, Skipped, read, read_all};
-use zip::write::{SimpleFileOptions, ZipWriter};
+use common::{documents, folder};
+use countgrid_io::{Format, ReadOptions, Skipped, read, read_all};
 
 /// What a document of an old Office program begins with.
 const OLD: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 text of some kind";
-
-/// A ZIP file with these files, uncompressed.
-fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, bytes) in files {
-        let options = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
-        archive.start_file(*name, options).unwrap();
-        archive.write_all(bytes).unwrap();
-    }
-    archive.finish().unwrap().into_inner()
-}
 
 #[test]
 fn all_that_was_skipped_is_its_sum() {
@@ -146,6 +132,23 @@ fn a_first_line_is_a_title_up_to_a_length() {
 #[cfg(feature = "archives")]
 mod archives {
     use super::*;
+
+    use std::io::{Cursor, Write};
+
+    use common::documents_with;
+    use countgrid_io::Limits;
+    use zip::write::{SimpleFileOptions, ZipWriter};
+
+    /// A ZIP file with these files, uncompressed.
+    fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, bytes) in files {
+            let options = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+            archive.start_file(*name, options).unwrap();
+            archive.write_all(bytes).unwrap();
+        }
+        archive.finish().unwrap().into_inner()
+    }
 
     fn limited(record_bytes: usize) -> ReadOptions {
         let limits = Limits { record_bytes, ..Limits::default() };
