@@ -385,18 +385,3 @@ fn tables_know_how_many_elements_they_have() {
         assert_eq!((data.len(), data.is_empty()), (length, length == 0));
     }
 }
-
-/// The header of a file has 100,000,000 bytes at most, with which the library reads it.
-#[test]
-fn texts_are_as_long_as_the_format_allows() {
-    let mut model = ModelFile::default();
-    let mut checked = |letters: usize| {
-        model.metadata.insert("x".to_owned(), "a".repeat(letters));
-        model.checksum()
-    };
-    let rest = r#"{"__metadata__":{"checksum":"00000000","format_version":"1","x":""}}"#.len();
-    assert!(checked(100_000_000 - rest).is_ok());
-    // Padded to eight bytes.
-    let refused = checked(100_000_001 - rest);
-    assert!(matches!(refused, Err(ModelProblem::LongHeader { bytes: 100_000_008 })), "{refused:?}");
-}
