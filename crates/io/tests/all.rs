@@ -33,6 +33,8 @@ mod real_data;
 mod rtf;
 mod sequences;
 mod several;
+#[cfg(feature = "office")]
+mod sheets;
 mod table;
 mod visit;
 #[cfg(feature = "office")]
