@@ -25,6 +25,8 @@ mod model;
 mod npz;
 #[cfg(feature = "office")]
 mod office;
+#[cfg(feature = "parquet")]
+mod parquet_columns;
 #[cfg(feature = "pdf")]
 mod pdf;
 mod python;
