@@ -25,6 +25,8 @@ mod model;
 mod npz;
 #[cfg(feature = "office")]
 mod office;
+#[cfg(feature = "files")]
+mod outputs;
 #[cfg(feature = "parquet")]
 mod parquet_columns;
 #[cfg(feature = "pdf")]
@@ -37,6 +39,10 @@ mod sequences;
 mod several;
 #[cfg(feature = "office")]
 mod sheets;
+#[cfg(feature = "files")]
+mod source;
+#[cfg(feature = "files")]
+mod summary;
 mod table;
 mod visit;
 #[cfg(feature = "office")]
