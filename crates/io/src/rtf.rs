@@ -462,7 +462,7 @@ mod tests {
     #[test]
     fn text_is_hidden_until_something_shows_it() {
         assert_eq!(text(br"{\rtf1 a\deleted b\plain c{\deleted d}e\deleted0 f}"), "acef");
-        assert_eq!(text(br"{\rtf1 a\v\deleted0 b\v0 c}"), "ac");
+        assert_eq!(text(br"{\rtf1 a\v\deleted0 b\endash\par\u8212?d\v0 c}"), "ac");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use common::folder;
-use countgrid_io::{OutputError, check_outputs};
+use countgrid_io::{OutputError, check_outputs, write_atomically};
 
 const NONE: [PathBuf; 0] = [];
 
@@ -58,4 +58,15 @@ fn what_is_no_file_is_not_written_over() {
     assert_eq!(check_outputs([&a], [&a, &a]), Ok(()));
     #[cfg(unix)]
     assert_eq!(check_outputs(NONE, ["/dev/null", "/dev/null"]), Ok(()));
+}
+
+#[test]
+fn what_cannot_be_written_says_why() {
+    use std::error::Error;
+    let folder = folder(&[]);
+    let path = folder.path().join("missing/a.csv");
+    let failed = write_atomically(&path, |_| Ok(())).unwrap_err();
+    assert_eq!(failed.file(), path);
+    let cause = failed.source().unwrap().downcast_ref::<std::io::Error>().unwrap();
+    assert_eq!(cause.kind(), std::io::ErrorKind::NotFound);
 }

@@ -83,6 +83,7 @@ fn values_are_written_as_their_type() {
     );
     assert_eq!(text("fixed_len_byte_array(3) #", fixed(b"ant")), "ant");
     assert_eq!(text("fixed_len_byte_array(1) #", fixed(b"a")), "a");
+    assert_eq!(written("fixed_len_byte_array(0) #", fixed(b"")), None);
     // Without a sign, by the types of now and of old.
     for kind in ["INTEGER(32,false)", "UINT_32"] {
         assert_eq!(text(&format!("int32 # ({kind})"), Values::Int32(vec![-1])), u32::MAX.to_string());
@@ -155,6 +156,19 @@ fn a_column_lies_in_the_file() {
         let beyond = changed(&two(), |_, column| column.set_total_compressed_size(bytes));
         assert!(says(&beyond).contains("a column lies beyond its end"), "{bytes}");
     }
+}
+
+/// A column that has a role must be text from its first row on; another one need not.
+#[test]
+fn a_text_is_one_in_the_first_row() {
+    let with = |text: &[u8], other: &[u8]| {
+        let [text, other] = [text, other].map(|bytes| Values::Fixed(vec![bytes.to_vec()]));
+        file("required fixed_len_byte_array(4) text; required fixed_len_byte_array(2) x;", &[&[text, other]])
+    };
+    let folder = folder(&[("a", &with(b"ants", b"\xff\xfe"))]);
+    assert_eq!(documents(&folder.path().join("a")).0[0].text, "ants");
+    let said = says(&with(b"ant\xff", b"ab"));
+    assert!(said.contains("bytes that are not UTF-8"), "{said}");
 }
 
 /// What is damaged in a column that nobody asks for is not looked at; of the first row all columns are.

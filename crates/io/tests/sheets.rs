@@ -112,8 +112,10 @@ fn strings_in_the_cells_of_xlsx_are_without_their_pronunciation() {
 
 #[test]
 fn what_is_beside_the_rows_of_xlsx_is_none_of_them() {
-    let row = format!("<row>{}<c>no<v>1</v></c><c><v>2</v></c></row>", cell("Red ants."));
-    let (lines, fields) = cells(&sheet(&format!("<v><c r=\"3\">{row}</c>{row}</sheetData>{row}")));
+    let head = format!("<row>{}{}{}</row>", cell("a"), cell("b"), cell("text"));
+    let row = format!("<row><c>no<v>1</v></c><c><v>2</v></c>{}</row>", cell("Red ants."));
+    let rows = format!("{head}<v><c r=\"3\">{row}</c>{row}</sheetData>{row}");
+    let (lines, fields) = cells(&xlsx(&[&rows], ""));
     assert_eq!((&lines[..], fields), (&[2, 3][..], vec![vec!["1".to_owned(), "2".to_owned()]; 2]));
 }
 
