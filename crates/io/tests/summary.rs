@@ -126,3 +126,20 @@ fn bags_of_several_files_are_numbered_in_each() {
     let refused = read_all(&paths, &ReadOptions::default()).unwrap_err();
     assert!(matches!(refused.problem(), Problem::OtherWords { missing: false, word, .. } if word == "cow"));
 }
+
+/// As with the vocabularies of some collections, in which a word is there in two spellings that became one.
+#[test]
+fn words_that_come_twice_are_the_same_in_the_same_order() {
+    let (docword, words): (&[u8], &[u8]) = (b"1\n3\n2\n1 1 3\n1 2 4\n", b"ant\nant\nbee\n");
+    let folder = folder(&[
+        ("a/docword.txt", docword),
+        ("a/vocab.txt", words),
+        ("b/docword.txt", docword),
+        ("b/vocab.txt", words),
+    ]);
+    let (DataSet::Counts(counts), _) = all(&folder, &["a/docword.txt", "b/docword.txt"]) else {
+        panic!("counts are expected")
+    };
+    assert_eq!(counts.vocabulary, ["ant", "ant", "bee"]);
+    assert_eq!((counts.bags.indices(), counts.bags.counts()), (&[0, 1, 0, 1][..], &[3.0, 4.0, 3.0, 4.0][..]));
+}
