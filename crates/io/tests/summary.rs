@@ -2,13 +2,8 @@
 
 use crate::common;
 
-use common::{documents, folder, gzip};
+use common::{folder, gzip};
 use countgrid_io::{DataSet, Problem, ReadOptions, read_all};
-
-/// In UTF-16, with its mark.
-fn utf16(text: &str) -> Vec<u8> {
-    [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
-}
 
 fn all(folder: &tempfile::TempDir, names: &[&str]) -> (DataSet, countgrid_io::Summary) {
     let paths: Vec<_> = names.iter().map(|name| folder.path().join(name)).collect();
@@ -18,6 +13,9 @@ fn all(folder: &tempfile::TempDir, names: &[&str]) -> (DataSet, countgrid_io::Su
 #[cfg(feature = "html")]
 #[test]
 fn paths_are_added_up() {
+    let utf16 = |text: &str| -> Vec<u8> {
+        [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+    };
     let (page, other) =
         (b"<!DOCTYPE html><html><body><p>Red ants.</body></html>", utf16("Größe der Bienen."));
     let folder = folder(&[
@@ -37,7 +35,7 @@ fn paths_are_added_up() {
     assert!(said.starts_with(&format!("{a}, {b} (")), "{said}");
     let end = "): 6 documents, 2 labels, 0.0 MB in 6 files, 3 of them HTML, 2 of them in UTF-16LE";
     assert!(said.ends_with(end), "{said}");
-    let (_, summary) = documents(&folder.path().join("c"));
+    let (_, summary) = common::documents(&folder.path().join("c"));
     let said = summary.to_string();
     assert!(
         said.starts_with(&format!("{c} (")) && said.ends_with("): 1 documents, 0.0 MB in 1 file"),
