@@ -19,8 +19,9 @@ use crate::source::{Budget, HEAD, Source, read_bytes};
 pub(crate) fn is_object(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let is_json = name.strip_suffix(".gz").unwrap_or(&name).ends_with(".json");
+    // A head of UTF-16 takes twice its bytes and a mark, and whole buffers of them are read.
     is_json
-        && Source::open_text(path, &Budget::new(HEAD as u64 * 2)).is_ok_and(|source| {
+        && Source::open_text(path, &Budget::new(HEAD as u64 * 4)).is_ok_and(|source| {
             let head = source.head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&source.head);
             head.trim_ascii_start().first() == Some(&b'{')
         })

@@ -257,6 +257,50 @@ mod tests {
     }
 
     #[test]
+    fn marks_in_paragraphs_are_characters() {
+        let mut text = String::new();
+        word("<w:p><w:r><w:t>a</w:t><w:br/><w:t>b</w:t><w:cr/><w:t>c</w:t></w:r></w:p>", &mut text);
+        assert_eq!(text, "a\nb\nc\n");
+        text.clear();
+        // An empty paragraph, and changes and notes without content, end where they begin.
+        let xml = "<text:p/>no<text:tracked-changes/><office:annotation/><text:p>a<text:tab/>b<text:line-break/>c\
+                   <office:annotation>no<text:s/><text:tab/><text:line-break/></office:annotation>d</text:p>";
+        open_document(xml, &mut text);
+        assert_eq!(text, "a b\ncd\n");
+    }
+
+    fn zipped(files: &[(&str, &str)]) -> Vec<u8> {
+        use std::io::Write;
+        let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, content) in files {
+            archive.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+            archive.write_all(content.as_bytes()).unwrap();
+        }
+        archive.finish().unwrap().into_inner()
+    }
+
+    #[test]
+    fn files_and_texts_may_be_as_long_as_the_limit() {
+        let xml = "<w:p><w:t>Red ants walk.</w:t></w:p>";
+        let document = zipped(&[("word/document.xml", xml)]);
+        assert_eq!(office(&document, xml.len()).unwrap(), (None, "Red ants walk.".to_owned()));
+        assert!(matches!(office(&document, xml.len() - 1), Err(Problem::TooLong { .. })));
+        let files = |limit| Files { archive: ZipArchive::new(Cursor::new(&document[..])).unwrap(), limit };
+        let within = |limit| files(limit).within_limit("ants".to_owned(), "");
+        assert_eq!(within(4).unwrap(), (None, "ants".to_owned()));
+        for limit in [3, 2, 0] {
+            assert!(matches!(within(limit), Err(Problem::TooLong { .. })), "{limit}");
+        }
+    }
+
+    #[test]
+    fn other_files_say_what_they_are() {
+        let said = |name| office(&zipped(&[(name, "<x/>")]), 100).unwrap_err().to_string();
+        assert_eq!(said("xl/workbook.xml"), "a workbook among texts, which is not read");
+        assert_eq!(said("a.xml"), "a ZIP archive, but no DOCX, ODT or EPUB, which is not read");
+    }
+
+    #[test]
     fn references_are_beside_their_file() {
         assert_eq!(beside("OEBPS/content.opf", "text/ch%201.xhtml#part"), "OEBPS/text/ch 1.xhtml");
         assert_eq!(beside("content.opf", "../../a.xhtml"), "a.xhtml");

@@ -118,6 +118,14 @@ mod tests {
     }
 
     #[test]
+    fn what_is_skipped_ends_with_its_own_end_or_with_the_page() {
+        assert_eq!(words("<nav>a<b>b</b>c<nav>d</nav>e</p>f</nav>g"), ["g"]);
+        for end in ["</body>", "</html>"] {
+            assert_eq!(words(&format!("<p>a<nav>b<p>c{end} d")), ["a", "d"]);
+        }
+    }
+
+    #[test]
     fn broken_pages_end() {
         for html in [
             "",

@@ -428,6 +428,60 @@ mod tests {
         assert_eq!(said(&[b'{'; 2000]), "damaged RTF: a thousand groups in each other");
     }
 
+    #[test]
+    fn words_and_symbols_stand_for_characters() {
+        let words = [
+            ("par", "\n"),
+            ("nestrow", "\n"),
+            ("tab", "\t"),
+            ("emdash", "\u{2014}"),
+            ("endash", "\u{2013}"),
+            ("lquote", "\u{2018}"),
+            ("rquote", "\u{2019}"),
+            ("ldblquote", "\u{201c}"),
+            ("rdblquote", "\u{201d}"),
+            ("bullet", "\u{2022}"),
+            ("emspace", " "),
+            ("enspace", " "),
+            ("qmspace", " "),
+            ("_", "-"),
+            ("\r", "\n"),
+            ("\n", "\n"),
+            ("-", ""),
+            ("b-", "-"), // no number
+            ("b-1", ""),
+        ];
+        for (word, character) in words {
+            let expected = format!("a{character}c");
+            assert_eq!(text(format!("{{\\rtf1 a\\{word}{{}}c}}").as_bytes()), expected, "{word}");
+        }
+        // A word is a substitute, as a byte is, and so many of them.
+        assert_eq!(text(br"{\rtf1 \u8212\emdash a\uc2\u8212\endash\'96b\uc0\u8212\endash c}"), "—a—b—–c");
+    }
+
+    #[test]
+    fn text_is_hidden_until_something_shows_it() {
+        assert_eq!(text(br"{\rtf1 a\deleted b\plain c{\deleted d}e\deleted0 f}"), "acef");
+        assert_eq!(text(br"{\rtf1 a\v\deleted0 b\endash\par\u8212?d\v0 c}"), "ac");
+    }
+
+    #[test]
+    fn fonts_and_character_sets_are_those_that_the_document_names() {
+        let fonts = r"{\fonttbl{\f0\fcharset238 A;}{\f1\fcharset204 B;}}";
+        let with = |rest: &str| text(format!("{{\\rtf1{rest}}}").as_bytes());
+        assert_eq!(with(&format!(r"{fonts}\'e8\f1\'e8\plain\'e8")), "čиč");
+        assert_eq!(with(&format!(r"\deff1{fonts}\'e8\f0\'e8\plain\'e8")), "иčи");
+        assert_eq!(with(r"\mac\'8e"), "é");
+        assert_eq!(with(r"\ansicpg0\'e9"), "é");
+        let refused = rtf(br"{\rtf1\pc\'82}").unwrap_err().to_string();
+        assert_eq!(refused, "its text is in code page 437, which is not known");
+        // Outside of their table, these say nothing of a font.
+        assert_eq!(with(r"\ansicpg1252\fcharset204\'e8"), "è");
+        assert_eq!(with(r"\ansicpg1252\cpg1251\'e8"), "è");
+        // And a title outside of what is about the document is text.
+        assert_eq!(rtf(br"{\rtf1 a{\title b}}").unwrap(), (None, "ab".to_owned()));
+    }
+
     proptest::proptest! {
         #[test]
         fn any_bytes_are_read_or_refused(rest in proptest::collection::vec(proptest::sample::select(b"\\{}'*u-d83f9 \n\x80binpa".to_vec()), 0..60)) {

@@ -177,6 +177,21 @@ mod tests {
 
     use super::*;
 
+    /// Those of each run are read from its file piece by piece.
+    #[test]
+    fn runs_that_are_longer_than_a_piece_come_out_whole() {
+        let number = 2 * PIECE as u32 + 5;
+        let mut runs = Runs::new(number as usize);
+        for line in 0..u64::from(2 * number) {
+            runs.push(Entry { document: 2 * number - line as u32, word: 0, line, count: 1.0 }).unwrap();
+        }
+        let mut sorted = runs.merge().unwrap();
+        for document in 1..=2 * number {
+            assert_eq!(sorted.next().unwrap().map(|entry| entry.document), Some(document));
+        }
+        assert_eq!(sorted.next().unwrap(), None);
+    }
+
     proptest! {
         #[test]
         fn runs_of_any_length_come_out_as_one_sort_would_have_it(

@@ -346,7 +346,16 @@ mod tests {
 
     #[test]
     fn codes_of_dates() {
-        for code in ["yyyy-mm-dd", "d/m/yy h:mm", "[$-409]mmm\\-yy;@", "m/d", "\"on \"dddd"] {
+        for code in [
+            "yyyy-mm-dd",
+            "d/m/yy h:mm",
+            "[$-409]mmm\\-yy;@",
+            "m/d",
+            "\"on \"dddd",
+            "\"\\\"d",   // a backslash in quotes,
+            "\"[\"d",    // a bracket in quotes,
+            "[\"]d\"\"", // and a quote in brackets
+        ] {
             assert!(is_date(code), "{code}");
         }
         for code in ["General", "0.00", "#,##0 \"days\"", "[Red]0", "0_d", "0\\d", "[h]:mm", "h:mm:ss", "@"] {

@@ -34,6 +34,10 @@ mod npz;
 #[cfg(feature = "office")]
 mod office;
 #[cfg(feature = "files")]
+mod outputs;
+#[cfg(feature = "parquet")]
+mod parquet_columns;
+#[cfg(feature = "files")]
 mod passed_over;
 #[cfg(feature = "pdf")]
 mod pdf;
@@ -43,6 +47,12 @@ mod real_data;
 mod rtf;
 mod sequences;
 mod several;
+#[cfg(feature = "office")]
+mod sheets;
+#[cfg(feature = "files")]
+mod source;
+#[cfg(feature = "files")]
+mod summary;
 mod table;
 mod visit;
 #[cfg(feature = "office")]

@@ -1,8 +1,10 @@
 //! An array of objects is what its elements are on lines.
 
+use crate::common;
+
 use std::io::{BufReader, Cursor, Read};
 
-use countgrid_io::{Columns, Document, ReadError, read_json_lines};
+use countgrid_io::{Columns, Document, Problem, ReadError, read_json_lines};
 use proptest::prelude::*;
 
 /// From a reader that gives so many bytes at a time.
@@ -119,4 +121,33 @@ fn values_that_are_no_text_are_named() {
     let said =
         read("{\"text\": \"one\", \"label\": 1}\n{\"text\": \"two\", \"label\": [2]}\n", 512).unwrap_err();
     assert!(said.to_string().contains("under `label`, found an array"), "{said}");
+}
+
+#[test]
+fn a_byte_that_is_no_text_is_named_by_its_place() {
+    let mut bytes = b"[{\"text\": \"one\"},\n {\"text\": \"two #\"}]".to_vec();
+    let place = bytes.iter().position(|&byte| byte == b'#').unwrap();
+    bytes[place] = 0xff;
+    let refused = read_json_lines(&bytes[..], "a.json", &Columns::default()).unwrap_err();
+    assert!(matches!(refused.problem(), Problem::NotUtf8 { byte } if *byte == place as u64), "{refused}");
+}
+
+/// In the encoding of each file, however much of it must be read to see how it begins.
+#[cfg(feature = "files")]
+#[test]
+fn files_of_an_object_each_are_a_folder() {
+    let utf16 = |text: &str| -> Vec<u8> {
+        [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+    };
+    let long = utf16(&format!("{{\"text\": \"Bees. {}\"}}", "word ".repeat(4000)));
+    let folder = common::folder(&[
+        ("1.json", b"\n\n{\"text\": \"Red ants.\"}\n"),
+        ("2.json", &long),
+        ("3.json", &long),
+        ("4.json", format!("{{\"text\": \"{}\"}}", "word ".repeat(4000)).as_bytes()),
+    ]);
+    let (found, summary) = common::documents(folder.path());
+    assert_eq!(found.iter().map(|document| document.line).collect::<Vec<_>>(), [3, 1, 1, 1]);
+    assert_eq!(summary.encodings.iter().collect::<Vec<_>>(), [(&"UTF-16LE", &2)]);
+    assert_eq!(summary.skipped.total(), 0);
 }

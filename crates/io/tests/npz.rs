@@ -9,7 +9,7 @@ use std::process::Command;
 
 use common::{counts, folder, gzip, refusal};
 use countgrid_counts::Bags;
-use countgrid_io::{Format, Limits, ReadOptions, read};
+use countgrid_io::{Format, Limits, Problem, ReadOptions, read};
 use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
@@ -274,6 +274,70 @@ fn claims_are_not_believed() {
     let folder = folder(&[("a.npz", zeros.as_slice()), ("vocab.txt", WORDS)]);
     let said = refusal(folder.path(), "a.npz", &ReadOptions { limits, ..ReadOptions::default() });
     assert!(said.contains("more than 65536 bytes"), "{said}");
+}
+
+#[test]
+fn an_array_goes_by_rows_or_by_columns() {
+    // Rows (0, 1, 2) and (3, 0, 5).
+    for (is_fortran, values) in [(false, [0, 1, 2, 3, 0, 5]), (true, [0, 3, 1, 0, 2, 5])] {
+        let dense = npz(&[("x", array("|u1", is_fortran, &[2, 3], &values))]);
+        let folder = folder(&[("a.npz", dense.as_slice()), ("vocab.txt", WORDS)]);
+        let (found, _) = counts(&folder.path().join("a.npz"));
+        assert_eq!(found.bags.offsets(), [0, 2, 4]);
+        assert_eq!(
+            (found.bags.indices(), found.bags.counts()),
+            (&[1, 2, 0, 2][..], &[1.0, 2.0, 3.0, 5.0][..])
+        );
+    }
+}
+
+#[test]
+fn what_an_archive_has_is_listed_up_to_six_arrays() {
+    let names = ["a", "b", "c", "d", "e", "f", "g"];
+    let with =
+        |number: usize| says(&names[..number].iter().map(|name| (*name, integers(&[1]))).collect::<Vec<_>>());
+    assert!(with(6).contains("found arrays `a`, `b`, `c`, `d`, `e`, `f`\n"), "{}", with(6));
+    assert!(with(7).contains("found arrays `a`, `b`, `c`, `d`, `e`, `f`, ...\n"), "{}", with(7));
+}
+
+#[test]
+fn a_header_may_be_of_64_kib() {
+    let array = |length: u32| {
+        let fields = b"{'descr': '|u1', 'fortran_order': False, 'shape': (1, 3), }";
+        let space = vec![b' '; length as usize - fields.len()];
+        [&b"\x93NUMPY\x02\x00"[..], &length.to_le_bytes(), fields, &space, &[1, 0, 2]].concat()
+    };
+    let folder = folder(&[("a.npz", npz(&[("x", array(1 << 16))]).as_slice()), ("vocab.txt", WORDS)]);
+    let (found, _) = counts(&folder.path().join("a.npz"));
+    assert_eq!((found.bags.indices(), found.bags.counts()), (&[0, 2][..], &[1.0, 2.0][..]));
+    assert!(says(&[("x", array((1 << 16) + 1))]).contains("a header of 65537 bytes"));
+}
+
+#[test]
+fn an_array_whose_checksum_is_wrong_is_damaged() {
+    let mut bytes = npz(&[("x", array("|u1", false, &[1, 3], &[77, 78, 79]))]);
+    let at = bytes.windows(3).position(|part| part == [77, 78, 79]).unwrap();
+    bytes[at] = 76;
+    let said = says_to(&bytes);
+    assert!(said.contains("damaged NPZ: `x`: "), "{said}");
+}
+
+#[test]
+fn the_last_document_of_too_many_is_named() {
+    let extents: Vec<u8> = [1_i64 << 40, 3].iter().flat_map(|extent| extent.to_le_bytes()).collect();
+    let bytes = npz(&[
+        ("row", integers(&[6, 4])),
+        ("col", integers(&[1, 1])),
+        ("format", format_of("coo")),
+        ("shape", array("<i8", false, &[2], &extents)),
+        ("data", floats(&[1.0, 1.0])),
+    ]);
+    let folder = folder(&[("a.npz", bytes.as_slice()), ("vocab.txt", WORDS)]);
+    let refused = read(folder.path().join("a.npz"), &ReadOptions::default()).unwrap_err();
+    assert!(
+        matches!(refused.problem(), Problem::TooManyDocuments { claimed: 0x100_0000_0000, last: 7 }),
+        "{refused}"
+    );
 }
 
 const SCRIPT: &str = "

@@ -268,3 +268,26 @@ fn what_grows_beyond_the_limit_is_refused() {
     );
     assert!(refused(&file).contains("objects"), "{}", refused(&file));
 }
+
+/// Pages that are so deep in each other.
+fn nested(depth: usize) -> Vec<u8> {
+    let mut objects = vec![CATALOG.as_bytes().to_vec()];
+    objects.extend((0..depth).map(|n| format!("<</Type/Pages/Kids[{} 0 R]>>", n + 3).into_bytes()));
+    let (contents, font) = (depth + 3, depth + 4);
+    let page = format!("<</Type/Page/Contents {contents} 0 R/Resources<</Font<</F {font} 0 R>>>>>>");
+    objects.extend([page.into_bytes(), stream("", b"BT /F 1 Tf (deep) Tj ET"), FONT.as_bytes().to_vec()]);
+    document(&objects, "")
+}
+
+#[test]
+fn pages_are_in_each_other_to_a_limit() {
+    assert_eq!(read(&nested(64)).unwrap(), "deep");
+    assert_eq!(read(&nested(65)).unwrap_err(), "damaged PDF: its pages are too deep in each other");
+}
+
+/// An object that an object in the table has in it is none, as long as the table leads to pages.
+#[test]
+fn what_the_table_does_not_name_is_not_there() {
+    let other = [&b"null\nendobj\n4 0 obj\n"[..], &stream("", b"BT /F 1 Tf (other) Tj ET")].concat();
+    assert_eq!(read(&page(&stream("", b"BT /F 1 Tf (this) Tj ET"), &[other])).unwrap(), "this");
+}

@@ -130,3 +130,40 @@ fn shared_data_are_read_whole() {
         assert!((0..view.len()).all(|t| view.get(t).map(|sequence| sequence.entries().len()) == length));
     }
 }
+
+#[test]
+fn a_name_says_that_a_file_is_a_table() {
+    // A column alone, as no other file of lines begins.
+    for name in ["a.csv", "a.tsv"] {
+        let set = read(name, b"sequence\ntac\ngtt\n", &SequenceOptions::default()).unwrap();
+        assert_eq!(texts(&set), ["tac", "gtt"], "{name}");
+    }
+    // And a text before a tab or a comma is one of the table's.
+    let set = read(
+        "b.tsv",
+        b"sequence;x\tname\ntac\tone\n",
+        &SequenceOptions {
+            columns: Columns { text: Some("sequence;x".to_owned()), ..Columns::default() },
+            ..SequenceOptions::default()
+        },
+    );
+    assert_eq!(texts(&set.unwrap()), ["tac"]);
+}
+
+#[test]
+fn what_has_no_name_is_called_by_its_number() {
+    let set = read("a.fasta", b">\ntac\n>two\ngtt\n> \nta\n", &SequenceOptions::default()).unwrap();
+    assert_eq!(set.ids, ["1", "two", "3"]);
+}
+
+#[test]
+fn rows_of_a_table_are_no_longer_than_the_limit() {
+    let table = b"sequence,name\ntactactac,one\n";
+    let options = |record_bytes| SequenceOptions {
+        limits: Limits { record_bytes, ..Limits::default() },
+        ..SequenceOptions::default()
+    };
+    assert!(read("a.csv", table, &options(13)).is_ok());
+    let said = read("a.csv", table, &options(12)).unwrap_err();
+    assert!(said.contains("longer than 12 bytes"), "{said}");
+}

@@ -228,3 +228,46 @@ fn a_field_that_is_no_number_is_named() {
     let refused = read(&path, &ReadOptions::default()).unwrap_err();
     assert!(refused.to_string().contains("no column is known to hold text"), "{refused}");
 }
+
+#[test]
+fn a_column_of_texts_is_one_by_its_first_record() {
+    let texts = |csv: &[u8]| texts(csv, Table::Comma);
+    // A later text may be a number.
+    assert_eq!(texts(b"text,n\nRed ants.,1\n7,2\n"), ["Red ants.", "7"]);
+    // One that was named is one even so; of a table of numbers alone no column is, and none is found.
+    let named = Columns { text: Some("body".to_owned()), ..Columns::default() };
+    let found = read_table(&b"body,n\n7,1\n8,2\n"[..], "a.csv", Table::Comma, &named).unwrap();
+    assert_eq!(found.iter().map(|document| document.text.as_str()).collect::<Vec<_>>(), ["7", "8"]);
+    for header in ["ant,bee", "text,ant"] {
+        let csv = format!("{header}\n7,1\nRed ants.,2\n");
+        let refused = read_table(csv.as_bytes(), "a.csv", Table::Comma, &Columns::default()).unwrap_err();
+        let Problem::NoTextColumn { columns } = refused.problem() else { panic!("{refused}") };
+        assert_eq!(columns.join(","), header);
+    }
+    let other = Columns { text: Some("note".to_owned()), ..Columns::default() };
+    let found = read_table(&b"text,note\nRed ants.,Bees.\n"[..], "a.csv", Table::Comma, &other).unwrap();
+    assert_eq!(found[0].text, "Bees.");
+}
+
+#[test]
+fn fields_may_be_empty() {
+    let csv = b"text,a,b,c,d\nx,,,,\n,,,,y\n";
+    let folder = folder(&[("a.csv", csv)]);
+    let (_, fields) = crate::common::with_columns(&folder.path().join("a.csv"));
+    assert_eq!(fields, [["a", "b", "c", "d"], ["", "", "", ""], ["", "", "", "y"]]);
+}
+
+/// A word that does not come is none of the bag's.
+#[test]
+fn counts_of_zero_are_left_out_of_bags() {
+    let folder = folder(&[("a.svm", b"1 1:0 2:3\n"), ("vocab.a.txt", b"ant\nbee\n")]);
+    let mut bags = Vec::new();
+    let visited = visit(folder.path().join("a.svm"), &ReadOptions::default(), |item| {
+        if let Item::Bag(bag) = item {
+            bags.push(bag.to_vec());
+        }
+        Ok::<_, ReadError>(())
+    });
+    visited.unwrap();
+    assert_eq!(bags, [[(1, 3.0)]]);
+}

@@ -15,7 +15,7 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/workbooks").join(name)
 }
 
-fn zip(files: &[(&str, &str)]) -> Vec<u8> {
+pub(crate) fn zip(files: &[(&str, &str)]) -> Vec<u8> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, content) in files {
         let method =
@@ -27,7 +27,7 @@ fn zip(files: &[(&str, &str)]) -> Vec<u8> {
 }
 
 /// A workbook of these sheets and shared strings.
-fn xlsx(sheets: &[&str], strings: &str) -> Vec<u8> {
+pub(crate) fn xlsx(sheets: &[&str], strings: &str) -> Vec<u8> {
     let number = |n: usize| n + 1;
     let listed: String = (0..sheets.len())
         .map(|n| format!("<sheet name=\"S{}\" sheetId=\"{}\" r:id=\"r{n}\"/>", number(n), number(n)))
@@ -59,7 +59,7 @@ fn xlsx(sheets: &[&str], strings: &str) -> Vec<u8> {
     zip(&files)
 }
 
-fn ods(tables: &str) -> Vec<u8> {
+pub(crate) fn ods(tables: &str) -> Vec<u8> {
     let content = format!("<office:spreadsheet>{tables}</office:spreadsheet>");
     zip(&[("mimetype", "application/vnd.oasis.opendocument.spreadsheet"), ("content.xml", &content)])
 }
@@ -166,7 +166,7 @@ fn says(bytes: &[u8]) -> String {
     refusal(folder.path(), "a.xlsx", &ReadOptions::default())
 }
 
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     format!("<c t=\"inlineStr\"><is><t>{text}</t></is></c>")
 }
 

@@ -113,3 +113,86 @@ fn taken<T>(rest: &mut &[u8], read: impl FnOnce(&mut Walk<'_>) -> Result<T, Wron
     *rest = walk.rest();
     Ok(number)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(mut number: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while number > 127 {
+            bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
+        bytes
+    }
+
+    /// Lengths in blocks of so many, of so many parts, the first of them this; `blocks` has what follows.
+    fn head(block: u64, parts: u64, count: u64, first: u64, blocks: &[u8]) -> Vec<u8> {
+        [&[block, parts, count, 2 * first].map(number).concat()[..], blocks].concat()
+    }
+
+    /// So many lengths that are all the same.
+    fn same(count: u64, length: u64) -> Vec<u8> {
+        head(128, 1, count, length, &[0, 0].repeat(count.saturating_sub(1).div_ceil(128) as usize))
+    }
+
+    fn says<T: std::fmt::Debug>(refused: Result<T, Problem>) -> String {
+        refused.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn strings_are_written_after_their_lengths() {
+        let page = [&same(2, 2)[..], b"anbe"].concat();
+        assert_eq!(plain(&page, false, None, 100).unwrap(), b"\x02\0\0\0an\x02\0\0\0be");
+        assert_eq!(plain(&page, false, Some(2), 100).unwrap(), b"anbe");
+        let said = says(plain(&page, false, Some(3), 100));
+        assert!(said.contains("a value is of another length than its type"), "{said}");
+        // Beginnings of 0 and 1 letters, and the ends.
+        let shared = [&head(128, 1, 2, 0, &[2, 0])[..], &same(2, 2), b"antt"].concat();
+        assert_eq!(plain(&shared, true, Some(2), 100).map_err(|_| ()), Err(()));
+        assert_eq!(plain(&shared, true, None, 100).unwrap(), b"\x02\0\0\0an\x03\0\0\0att");
+    }
+
+    #[test]
+    fn a_page_has_as_many_values_and_bytes_as_it_may() {
+        // Each of 25 empty values takes the four bytes of its length.
+        assert_eq!(plain(&same(25, 0), false, None, 100).unwrap(), [0; 100]);
+        let claims = "a page claims far more values than it has bytes";
+        assert!(says(plain(&same(26, 0), false, None, 100)).contains(claims));
+        let beginnings = [same(26, 0), same(1, 0)].concat();
+        assert!(says(plain(&beginnings, true, None, 100)).contains(claims));
+        let ends = [same(1, 0), same(26, 0)].concat();
+        assert!(says(plain(&ends, true, None, 100)).contains(claims));
+        let differ = [same(2, 0), same(1, 0)].concat();
+        assert!(says(plain(&differ, true, None, 100)).contains("other numbers of beginnings and of ends"));
+        let long = [&same(1, 97)[..], &[b'a'; 97]].concat();
+        assert!(says(plain(&long, false, None, 100)).contains("a page becomes far longer than it is"));
+    }
+
+    #[test]
+    fn blocks_are_of_sizes_that_are_allowed() {
+        let of = |block, parts| lengths(&head(block, parts, 1, 3, &[]), 9).map(|(lengths, _)| lengths);
+        for (block, parts) in [(32, 1), (64, 2), (128, 4), (1 << 24, 1)] {
+            assert_eq!(of(block, parts).unwrap(), [3], "{block} {parts}");
+        }
+        for (block, parts) in [(128, 0), (0, 1), (40, 1), (16, 1), (65, 2), ((1 << 24) + 32, 1)] {
+            let said = says(of(block, parts));
+            assert!(
+                said.contains("blocks of lengths are of no size that is allowed"),
+                "{block} {parts}: {said}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_length_has_64_bits_at_most() {
+        let wide = |width: u8| [&[0, width][..], &[3], &[0; 32 * 8 + 3]].concat();
+        let page = |width| head(32, 1, 2, 5, &wide(width));
+        let (page64, page65) = (page(64), page(65));
+        let (found, rest) = lengths(&page64, 9).unwrap();
+        assert_eq!((found, rest), (vec![5, 8], &[0; 4][..]));
+        assert!(says(lengths(&page65, 9)).contains("a length has more than 64 bits"));
+    }
+}

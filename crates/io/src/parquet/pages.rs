@@ -275,3 +275,180 @@ impl<R: Read + Seek + Send> PageReader for Pages<R> {
         self.get_next_page().map(drop)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write};
+
+    use super::*;
+
+    fn number(mut number: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while number > 127 {
+            bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
+        bytes
+    }
+
+    /// The header of a page of this kind with the numbers of its own, and the bytes that it holds and that they become.
+    fn head(kind: u8, own: &[u64], stored: usize, length: usize) -> Vec<u8> {
+        let field = match kind {
+            0 => 5,
+            2 => 7,
+            _ => 8,
+        };
+        let own: Vec<u8> = own.iter().flat_map(|&own| [vec![0x15], number(2 * own)].concat()).collect();
+        let sizes = [length, stored].map(|size| [vec![0x15], number(2 * size as u64)].concat()).concat();
+        [&[0x15, 2 * kind][..], &sizes, &[(field - 3) << 4 | 12], &own, &[0x00, 0x00]].concat()
+    }
+
+    /// A page whose bytes are not compressed.
+    fn whole(kind: u8, own: &[u64], bytes: &[u8]) -> Vec<u8> {
+        [&head(kind, own, bytes.len(), bytes.len())[..], bytes].concat()
+    }
+
+    /// Two plain values without levels.
+    fn two() -> Vec<u8> {
+        whole(0, &[2, 0, 3, 3], b"\x01\0\0\0a\x01\0\0\0b")
+    }
+
+    fn pages(bytes: Vec<u8>, values: u64) -> Pages<Cursor<Vec<u8>>> {
+        Pages {
+            at: 0,
+            end: bytes.len() as u64,
+            source: Cursor::new(bytes),
+            codec: Codec::None,
+            limit: 1000,
+            used: Arc::default(),
+            most: 1 << 30,
+            values,
+            has_dictionary: false,
+            is_optional: false,
+            physical: Type::BYTE_ARRAY,
+            width: 0,
+        }
+    }
+
+    fn first(mut pages: Pages<Cursor<Vec<u8>>>) -> Result<Page, String> {
+        let page = pages.next_page().map_err(|problem| Refused(problem).to_string())?;
+        page.ok_or_else(|| "no page".to_owned())
+    }
+
+    fn refused(pages: Pages<Cursor<Vec<u8>>>, why: &str) {
+        let said = first(pages).unwrap_err();
+        assert_eq!(said, format!("damaged Parquet: {why}"));
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn pages_come_until_all_values_are_there() {
+        let mut three = pages([two(), two(), vec![7; 9]].concat(), 4);
+        for _ in 0..2 {
+            let page = three.next_page().unwrap().unwrap();
+            assert_eq!((page.num_values(), page.encoding()), (2, Encoding::PLAIN));
+            assert_eq!(&page.buffer()[..], b"\x01\0\0\0a\x01\0\0\0b");
+        }
+        assert!(three.next_page().unwrap().is_none());
+        refused(pages(Vec::new(), 2), "a column has fewer values than rows");
+        refused(pages(two(), 1), "a column has more values than rows");
+    }
+
+    #[test]
+    fn a_page_lies_in_its_column_and_in_the_file() {
+        // Another column follows, and something else comes before.
+        let mut all = [vec![9; 40], two(), two()].concat();
+        let at = |all: &[u8], end: usize| Pages { at: 40, end: end as u64, ..pages(all.to_vec(), 2) };
+        let end = 40 + two().len();
+        assert!(first(at(&all, end)).is_ok());
+        refused(at(&all, end - 1), "a page goes beyond its column");
+        refused(at(&all, 44), "the header of a page has no end");
+        all.truncate(end - 1);
+        refused(at(&all, end), "it ends inside a page");
+    }
+
+    #[test]
+    fn a_header_may_be_long() {
+        // The least value, of which the header tells, behind the numbers.
+        for length in [5000, 100_000] {
+            let mut page = head(0, &[2, 0, 3, 3], 10, 10);
+            page.truncate(page.len() - 2);
+            let about = [&[0x1c, 0x58][..], &number(length as u64), &vec![b'a'; length], &[0x00, 0x00, 0x00]];
+            page.extend([&about.concat()[..], b"\x01\0\0\0a\x01\0\0\0b"].concat());
+            assert_eq!(first(pages(page, 2)).unwrap().num_values(), 2, "{length}");
+        }
+        refused(pages(vec![0x18, 0xff, 0x7f], 2), "the header of a page has no end");
+    }
+
+    #[test]
+    fn a_page_becomes_what_it_says_and_no_more_than_it_may() {
+        let bytes = [&1000_u32.to_le_bytes()[..], &[b'a'; 1000]].concat();
+        let stored = gzip(&bytes);
+        let page = [&head(0, &[1, 0, 3, 3], stored.len(), bytes.len())[..], &stored].concat();
+        let with = |limit, most| Pages { codec: Codec::Gzip, limit, most, ..pages(page.clone(), 1) };
+        assert_eq!(first(with(2000, 1004)).unwrap().buffer(), &bytes);
+        let said = first(with(2000, 1003)).unwrap_err();
+        assert!(said.contains("more than 1003 bytes"), "{said}");
+        // A hundred times as much, and the limit besides.
+        let bytes = vec![0; 1 << 16];
+        let stored = gzip(&bytes);
+        let limit = bytes.len() - 100 * stored.len();
+        let page = [&head(0, &[0, 0, 3, 3], stored.len(), bytes.len())[..], &stored].concat();
+        let with = |limit| Pages { codec: Codec::Gzip, limit, ..pages(page.clone(), 1) };
+        assert_eq!(first(with(limit)).unwrap().buffer(), &bytes);
+        refused(with(limit - 1), "a page becomes far longer than it is");
+        // Without compression it is what is there.
+        let longer = [&head(0, &[1, 0, 3, 3], 5, 6)[..], b"\x01\0\0\0a"].concat();
+        refused(pages(longer, 1), "compressed bytes that do not become the 6 that they should");
+    }
+
+    #[test]
+    fn a_dictionary_has_its_values_and_is_the_only_one() {
+        let dictionary = |values| whole(2, &[values, 0], b"\x01\0\0\0a\x01\0\0\0b");
+        assert_eq!(first(pages(dictionary(2), 2)).unwrap().num_values(), 2);
+        let wrong = "a dictionary that is the second, or claims more values than it has";
+        refused(pages(dictionary(3), 2), wrong);
+        refused(Pages { has_dictionary: true, ..pages(dictionary(2), 2) }, wrong);
+        let page = whole(0, &[2, 8, 3, 3], b"\x01\x03\x01");
+        assert!(first(Pages { has_dictionary: true, ..pages(page.clone(), 2) }).is_ok());
+        refused(pages(page, 2), "a page of a dictionary that is not there");
+    }
+
+    #[test]
+    fn levels_lie_before_the_values() {
+        // A bit each, of old writers: as many as there are values.
+        let packed = |values: u64, bytes: &[u8]| Pages {
+            is_optional: true,
+            ..pages(whole(0, &[values, 0, 4, 4], bytes), values)
+        };
+        assert!(first(packed(8, b"\0")).is_ok());
+        assert!(first(packed(9, b"\0\0")).is_ok());
+        refused(packed(9, b"\0"), CUT);
+        refused(packed(17, b"\0\0"), CUT);
+        // In the second version without compression, whatever the values are; levels of both kinds.
+        let (levels, values) = ([2, 1, 7], b"\x01\0\0\0a");
+        let stored = gzip(values);
+        let head = head(3, &[1, 0, 1, 0, 2, 1], 3 + stored.len(), 3 + values.len());
+        let page = [&head[..], &levels, &stored].concat();
+        let page = first(Pages { codec: Codec::Gzip, is_optional: true, ..pages(page, 1) }).unwrap();
+        assert_eq!(&page.buffer()[..], [&levels[..], values].concat());
+    }
+
+    #[test]
+    fn strings_whose_lengths_are_differences_are_written_anew() {
+        // Blocks of 128 in one part, two lengths, the first 1; all differences are zero.
+        let lengths = [0x80, 0x01, 1, 2, 2, 0, 0];
+        let page = whole(0, &[2, 6, 3, 3], &[&lengths[..], b"ab"].concat());
+        let page = first(pages(page, 2)).unwrap();
+        assert_eq!((&page.buffer()[..], page.encoding()), (&b"\x01\0\0\0a\x01\0\0\0b"[..], Encoding::PLAIN));
+        // No value is there, and no byte.
+        let none = first(pages(whole(0, &[2, 7, 3, 3], b""), 2)).unwrap();
+        assert_eq!((none.buffer().len(), none.encoding()), (0, Encoding::PLAIN));
+    }
+}

@@ -279,6 +279,76 @@ mod tests {
         assert_eq!(check_metadata(b"\x00"), Ok(()));
     }
 
+    const TYPE: Walked<()> = Err(Wrong::Damaged("a field of its metadata is of another type"));
+    const MORE: Walked<()> = Err(Wrong::Damaged("its metadata claims more than it holds"));
+
+    #[test]
+    fn lists_are_of_their_type_and_no_longer_than_what_is_left() {
+        // Row groups: none of numbers, one of them; three, of which none is there; one that takes a byte, at the end and behind a name.
+        assert_eq!(check_metadata(&[0x49, 0x05, 0x00]), Ok(()));
+        let other = Err(Wrong::Damaged("a list of its metadata is of another type"));
+        assert_eq!(check_metadata(&[0x49, 0x15, 0x00, 0x00]), other);
+        assert_eq!(check_metadata(&[0x49, 0x35]), Err(Wrong::Short));
+        assert_eq!(check_metadata(&[0x49, 0x1c, 0x00]), MORE);
+        let name = [&[0x18, 100][..], &[b'a'; 100]].concat();
+        assert_eq!(check_metadata(&[&name[..], &[0x39, 0x1c, 0x00, 0x00]].concat()), MORE);
+        // A number of eight bytes.
+        assert_eq!(check_metadata(&[0x17, 1, 2, 3, 4, 5, 6, 7, 8, 0x00]), Ok(()));
+    }
+
+    #[test]
+    fn what_the_library_takes_for_lists_and_numbers_is_that() {
+        for field in [2, 4] {
+            assert_eq!(check_metadata(&[field << 4 | I32, 0x02, 0x00]), TYPE);
+        }
+        let element = [0x55, 0x00, 0x00]; // field 5: 0
+        let schema = [&[0x29, 0x1c][..], &element].concat();
+        assert_eq!(check_metadata(&[&schema[..], &[0x00]].concat()), Ok(()));
+        // A second schema, with its number in full.
+        assert_eq!(check_metadata(&[&schema[..], &[0x09, 0x04, 0x1c], &element, &[0x00]].concat()), TYPE);
+        assert_eq!(check_metadata(&[0x29, 0x1c, 0x56, 0x02, 0x00, 0x00]), TYPE);
+        let group = [&[0x49, 0x1c, 0x18, 13][..], &[b'a'; 13], &[0x00, 0x00]].concat();
+        assert_eq!(check_metadata(&group), TYPE);
+    }
+
+    /// What is said to a schema whose elements have so many children each.
+    fn schema(children: &[u8]) -> Walked<()> {
+        let element =
+            |own: u8| if own < 64 { vec![0x55, 2 * own, 0x00] } else { vec![0x55, 2 * own, 0x01, 0x00] };
+        let elements: Vec<u8> = children.iter().flat_map(|&own| element(own)).collect();
+        check_metadata(
+            &[&[0x29, 0xfc, 0x80 | children.len() as u8, children.len() as u8 >> 7], &elements[..], &[0x00]]
+                .concat(),
+        )
+    }
+
+    #[test]
+    fn a_schema_is_as_deep_as_its_children_are_in_each_other() {
+        let deepest = [&[1; DEPTH][..], &[0]].concat();
+        assert_eq!(schema(&deepest), Ok(()));
+        let deeper = [&[1; DEPTH + 1][..], &[0]].concat();
+        assert_eq!(schema(&deeper), Err(Wrong::Damaged("its schema is nested too deeply")));
+        // Seventy structures beside each other.
+        let beside = [&[70][..], &[1, 0].repeat(70)[..]].concat();
+        assert_eq!(schema(&beside), Ok(()));
+    }
+
+    #[test]
+    fn what_a_header_lacks_is_none() {
+        let found = |bytes: &[u8]| header(bytes).unwrap().0;
+        let empty = found(&[0x00]);
+        assert_eq!(
+            (empty.kind, empty.own, empty.crc, empty.is_compressed),
+            (Kind::Other, [-1; 8], None, true)
+        );
+        let data = found(&[0x15, 0x00, 0x00]);
+        assert_eq!((data.kind, data.own), (Kind::Data, [-1; 8]));
+        assert_eq!((data.uncompressed, data.compressed), (-1, -1));
+        // With its number in full, a checksum, and a truth value that another kind of page has.
+        let full = found(&[I32, 0x02, 0x00, 0x35, 0x0a, 0x1c, 0x15, 0x06, 0x62, 0x00, 0x00]);
+        assert_eq!((full.kind, full.crc, full.own[1], full.is_compressed), (Kind::Data, Some(5), 3, true));
+    }
+
     #[test]
     fn a_header_has_its_numbers() {
         let bytes = [

@@ -142,6 +142,112 @@ mod tests {
         assert_eq!(standard.count(), 228);
     }
 
+    /// A program whose dictionary says where these are, one after the other at its end.
+    fn program(names: &[u8], strings: &[u8], codes: &[u8], charset: &[u8]) -> Vec<u8> {
+        let dict = names.len() + 4;
+        let [from, at] =
+            [0, codes.len()].map(|more| ((dict + 13 + strings.len() + more) as u16).to_be_bytes());
+        let about = [0, 1, 1, 1, 9, 28, at[0], at[1], 15, 28, from[0], from[1], 16];
+        [&[1, 0, 4, 1][..], names, &about, strings, codes, charset].concat()
+    }
+
+    const NAMES: &[u8] = &[0, 1, 1, 1, 2, b'F'];
+    const NONE: &[u8] = &[0, 0];
+
+    fn texts(program: &[u8]) -> Vec<(u8, String)> {
+        encoding(program).unwrap()
+    }
+
+    fn expected(all: &[(u8, &str)]) -> Vec<(u8, String)> {
+        all.iter().map(|&(code, text)| (code, text.to_owned())).collect()
+    }
+
+    #[test]
+    fn operands_are_integers_of_any_size() {
+        let of = |dict: &[u8]| operand(dict, 16);
+        assert_eq!(of(&[139, 16]), Some(0));
+        assert_eq!(of(&[246, 16]), Some(107));
+        assert_eq!(of(&[32, 16]), None); // -107
+        assert_eq!(of(&[247, 0, 16]), Some(108));
+        assert_eq!(of(&[249, 7, 16]), Some(2 * 256 + 7 + 108));
+        assert_eq!(of(&[250, 255, 16]), Some(1131));
+        assert_eq!(of(&[28, 3, 5, 16]), Some(3 * 256 + 5));
+        assert_eq!(of(&[29, 0, 1, 0, 2, 16]), Some(65_538));
+        // The last operand is the operator's, whatever stands before it.
+        assert_eq!(of(&[150, 15, 160, 28, 1, 2, 16]), Some(258));
+        assert_eq!(of(&[150, 15, 160, 29, 0, 0, 1, 2, 16, 139, 16]), Some(258));
+        assert_eq!(of(&[150, 249, 16, 16]), Some(2 * 256 + 16 + 108));
+        // A negative number is no place, and its second byte no operator.
+        assert_eq!(of(&[150, 251, 16, 16]), None);
+        assert_eq!(of(&[150, 254, 0, 16]), None);
+        // The second byte of an operator of two is none of its own.
+        assert_eq!(of(&[150, 12, 16, 160, 16]), Some(21));
+        // Real numbers end with a nibble of 15, whichever half of a byte it is; they leave the operand before them.
+        assert_eq!(of(&[150, 30, 16, 0x1f, 16]), Some(11));
+        assert_eq!(of(&[150, 30, 0xa1, 16, 0x10, 0xff, 15, 160, 16]), Some(21));
+        assert_eq!(of(&[150, 30, 16, 0xf0, 16]), Some(11));
+        assert_eq!(of(&[150, 30, 16, 16]), None);
+        assert_eq!(of(&[150, 15]), None);
+    }
+
+    #[test]
+    fn parts_of_an_index_have_offsets_of_its_size() {
+        let two = [0, 2, 2, 0, 1, 0, 3, 0, 4, b'a', b'b', b'c', 9];
+        assert_eq!(index(&two, 0), Some((vec![(9, 11), (11, 12)], 12)));
+        assert_eq!(index(&[&[7, 7][..], NONE, &[9]].concat(), 2), Some((Vec::new(), 4)));
+        assert_eq!(index(&[0, 1, 5, 0, 0, 0, 0, 1, 0, 0, 0, 0, 2, b'a'], 0), None);
+        // A font without a name, and one whose strings need two bytes to be found.
+        let long = [0, 2, 2, 0, 1, 0, 2, 0, 11, b'b', b'a', b'f', b'i', b'i', b'1', b'0', b'0', b'1', b'7'];
+        let (codes, charset) = ([0, 2, 65, 66], [0, 1, 135, 1, 136]);
+        for names in [NONE, NAMES] {
+            let found = texts(&program(names, &long, &codes, &charset));
+            assert_eq!(found, expected(&[(65, "b"), (66, "А")]));
+        }
+    }
+
+    #[test]
+    fn codes_and_names_come_alone_or_in_ranges() {
+        let codes = [1, 2, 65, 2, 200, 1];
+        let letters = [(65, "A"), (66, "B"), (67, "C"), (200, "a"), (201, "b")];
+        for charset in [
+            &[0, 0, 34, 0, 35, 0, 36, 0, 66, 0, 67][..],
+            &[1, 0, 34, 2, 0, 66, 1],
+            &[2, 0, 34, 0, 2, 0, 66, 0, 1],
+        ] {
+            let program = program(NAMES, NONE, &codes, charset);
+            assert_eq!(texts(&program), expected(&letters), "{charset:?}");
+            assert_eq!(encoding(&program[..program.len() - 1]), None, "{charset:?}");
+        }
+        // More names than codes, and a range of codes beyond the last of all.
+        let program = |codes: &[u8], charset: &[u8]| program(NAMES, NONE, codes, charset);
+        assert_eq!(texts(&program(&[0, 1, 7], &[1, 0, 34, 255])), expected(&[(7, "A")]));
+        let end = texts(&program(&[1, 1, 254, 9], &[1, 0, 34, 255]));
+        assert_eq!(end, expected(&[(254, "A"), (255, "B")]));
+        assert_eq!(encoding(&program(&[2, 1, 7], &[0, 0, 34])), None);
+        assert_eq!(encoding(&program(&[0, 1, 7], &[3, 0, 34])), None);
+    }
+
+    #[test]
+    fn glyphs_are_in_the_order_of_standard_strings_if_nothing_else_is_said() {
+        // The dictionary says no charset, or the first of those that programs have in common; the second is not read.
+        let program = |charset: u8| {
+            [&[1, 0, 4, 1][..], NAMES, &[0, 1, 1, 1, 5, 139 + charset, 15, 139 + 21, 16, 0, 0, 0, 3, 7, 8, 9]]
+                .concat()
+        };
+        assert_eq!(program(0)[19..], [0, 0, 0, 3, 7, 8, 9]);
+        assert_eq!(texts(&program(0)), expected(&[(7, " "), (8, "!"), (9, "\"")]));
+        assert_eq!(encoding(&program(1)), None);
+        assert_eq!(encoding(&program(2)), None);
+    }
+
+    #[test]
+    fn encodings_that_programs_have_in_common_are_not_of_this_one() {
+        for common in [0, 1] {
+            let dict = [0, 1, 1, 1, 5, 139, 15, 139 + common, 16];
+            assert_eq!(encoding(&[&[1, 0, 4, 1][..], NAMES, &dict, NONE].concat()), None, "{common}");
+        }
+    }
+
     proptest::proptest! {
         #[test]
         fn any_bytes_are_a_program_or_none(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..80)) {
