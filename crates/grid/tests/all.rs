@@ -4,13 +4,19 @@
 mod common;
 
 mod componential;
+mod componential_edges;
+mod componential_learner;
 mod definition;
 mod edges;
+mod errors;
 mod fuzzing;
 mod identities;
 mod labels;
 mod perturbation;
+mod posteriors;
 mod pruning;
 mod quantised;
+mod recipe;
 mod scratch;
+mod starts;
 mod terms;
