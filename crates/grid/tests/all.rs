@@ -12,6 +12,7 @@ mod errors;
 mod fuzzing;
 mod identities;
 mod labels;
+mod learner;
 mod perturbation;
 mod posteriors;
 mod pruning;

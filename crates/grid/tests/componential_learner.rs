@@ -69,6 +69,20 @@ fn an_impossible_bag_is_named_in_any_chunk() {
     }
 }
 
+/// Also the tokens of several E-steps together stay far from the end of the floats: an eighth of it.
+#[test]
+fn tokens_overflow_together() {
+    let mut p = problem();
+    p.pi = vec![vec![1.0, 0.0, 0.0]; 9];
+    let options = Options { inference: sweeps(2), ..Options::default() };
+    let (learner, mut sums) = (learner::<f32, 1>(&p, 3.0, options), statistics::<f32, 1>(p.shape(), 1));
+    let counts = [0.6 * f64::from(f32::MAX) / 8.0, 0.0, 0.0];
+    let bags = Dense::new(3, &counts).unwrap();
+    assert!(learner.expectation(&bags, &mut sums).is_ok());
+    assert_eq!(learner.expectation(&bags, &mut sums), Err(GridError::Overflow { bag: 0 }));
+    assert_eq!(sums.bags(), 1.0);
+}
+
 #[test]
 fn statistics_of_another_shape_are_refused() {
     let p = problem();
