@@ -261,25 +261,36 @@ fn counts_go_by_feature_where_that_pays() {
     let packed = vec![0.0; shape.histograms_len::<f32>()];
     let histograms = LogHistograms::pack(&Grid::new(shape, tables).unwrap(), packed, &mut scratch).unwrap();
     let tempering = Tempering::new(1.0, PosteriorThreshold::Rounding, cells);
-    let mut spans = |feature: usize, count: usize, most: usize, columns: bool| {
+    let sums_len = shape.counts_len::<f32>();
+    let mut counted = |feature: usize, count: usize, most: usize, columns: bool| {
         let mut bags = CsrBuf::<u32>::new(features).unwrap();
-        (0..count).for_each(|_| bags.push_bag([(feature, 100)]).unwrap());
+        (0..count).for_each(|bag| bags.push_bag([(feature, 100 + bag as u32 % 3)]).unwrap());
         let both = BagsWithColumns::new(bags.clone()).unwrap();
-        let mut sparsity = SparsityEstimate(4.0);
-        let chunk = if columns {
-            Chunk::new(histograms.source(&both, 0), most, tempering, true, &mut sparsity, &mut scratch)
+        let (mut sparsity, mut sums) = (SparsityEstimate(4.0), vec![0.0; sums_len]);
+        let spans = if columns {
+            let source = histograms.source(&both, 0);
+            let chunk = Chunk::new(source, most, tempering, true, &mut sparsity, &mut scratch);
+            assert_eq!((chunk.bags, chunk.blocks.len()), (most, tiles * most));
+            let spans = chunk.spans.len();
+            chunk.accumulate(source, &mut sums);
+            spans
         } else {
-            Chunk::new(histograms.source(&bags, 0), most, tempering, true, &mut sparsity, &mut scratch)
+            let source = histograms.source(&bags, 0);
+            let chunk = Chunk::new(source, most, tempering, true, &mut sparsity, &mut scratch);
+            let spans = chunk.spans.len();
+            chunk.accumulate(source, &mut sums);
+            spans
         };
-        assert_eq!((chunk.bags, chunk.blocks.len()), (most, tiles * most));
         assert_eq!(sparsity, SparsityEstimate(1.5 * [4.0, 2.0, 1.0][feature]));
-        chunk.spans.len()
+        (spans, sums)
     };
-    assert_eq!(spans(0, 65, 65, true), 2 * features);
-    assert_eq!(spans(1, 65, 65, true), 2 * features);
-    assert_eq!(spans(2, 65, 65, true), 0, "few are alive");
-    assert_eq!(spans(0, 65, 64, true), 0, "few bags");
-    assert_eq!(spans(0, 65, 65, false), 0, "no columns");
+    for (feature, spans) in [(0, 2 * features), (1, 2 * features), (2, 0)] {
+        let by_feature = counted(feature, 65, 65, true);
+        assert_eq!(by_feature.0, spans, "{feature}: where few are alive, by bag");
+        assert_eq!(by_feature, (spans, counted(feature, 65, 65, false).1), "the same bits");
+    }
+    assert_eq!(counted(0, 65, 64, true).0, 0, "few bags");
+    assert_eq!(counted(0, 65, 65, false).0, 0, "no columns");
 }
 
 /// The index needs room that marks no longer take: of a single bag that is alive everywhere they leave too little.
