@@ -212,12 +212,16 @@ fn tokens_overflow_together() {
         prior: vec![1.0 / 3.0; 3],
     };
     let (learner, mut statistics) = (p.learner::<f32>(Options::default()), p.statistics::<f32>(1));
-    let counts = [0.6 * f64::from(f32::MAX) / 8.0, 0.0];
-    let bags = Dense::new(2, &counts).unwrap();
-    assert!(learner.expectation(&bags, &mut statistics).is_ok());
-    assert_eq!(learner.expectation(&bags, &mut statistics), Err(GridError::Overflow { bag: 0 }));
+    let add = |share: f64, statistics: &mut _| {
+        let counts = [share * f64::from(f32::MAX) / 8.0, 0.0];
+        learner.expectation(&Dense::new(2, &counts).unwrap(), statistics).map(|_| ())
+    };
+    assert_eq!(add(0.6, &mut statistics), Ok(()));
+    assert_eq!(add(0.3, &mut statistics), Ok(()));
+    assert_eq!(add(0.3, &mut statistics), Err(GridError::Overflow { bag: 0 }));
+    assert_eq!(statistics.bags(), 2.0);
     statistics.clear();
-    assert!(learner.expectation(&bags, &mut statistics).is_ok());
+    assert_eq!(add(0.6, &mut statistics), Ok(()));
 }
 
 /// A change by hand is in the inference table, or refused.
