@@ -1,6 +1,7 @@
 //! What errors say: each names what it is about, and the numbers that it was given.
 
-use countgrid_grid::{Blob, BlobError, GridError, Kind, Shape};
+use countgrid_em::Tables;
+use countgrid_grid::{Blob, BlobError, Grid, GridError, Kind, LogHistograms, QuantisedHistograms, Shape};
 use countgrid_torus::ShapeError;
 
 #[test]
@@ -88,4 +89,54 @@ fn headers_are_whole_cache_lines() {
     }
     let headers = [header::<1>(), header::<2>(), header::<3>(), header::<4>(), header::<5>(), header::<6>()];
     assert_eq!(headers, [64, 64, 64, 64, 128, 128]);
+}
+
+/// Exported grids are written into as many bytes as they have, with labels that fill planes, and read so.
+#[test]
+fn lengths_of_exported_grids_are_checked() {
+    let shape = Shape::from_sides([3, 4], [2, 2], 3).unwrap();
+    let grid = Grid::<f32, _, 2>::uniform(shape).unwrap();
+    let packed = vec![0.0; shape.histograms_len::<f32>()];
+    let mut scratch = vec![0.0; shape.plane_scratch_len()];
+    let table = LogHistograms::pack(&grid, packed, &mut scratch).unwrap();
+    let length = |table, expected, found| Err(GridError::Length { table, expected, found });
+    let labels: Vec<f32> = (0..24).map(|at| at as f32 / 8.0).collect();
+    let needed = Blob::f32_len(&shape, 2).unwrap();
+    let write = |numbers: &[f32], labels: usize, bytes: usize| {
+        Blob::write_f32(&shape, numbers, &vec![0.5; labels], &mut vec![0; bytes])
+    };
+    let numbers = table.buffer();
+    assert_eq!(write(numbers, 24, needed), Ok(()));
+    for found in [needed - 1, needed + 1] {
+        assert_eq!(write(numbers, 24, found), length("out", needed, found));
+    }
+    assert_eq!(write(numbers, 25, needed), length("labels", 24, 25));
+    assert_eq!(write(numbers, 12, needed), length("out", needed - 48, needed));
+    let count = numbers.len();
+    assert_eq!(write(&numbers[1..], 24, needed), length("log_histograms", count, count - 1));
+
+    let codes = vec![0; shape.quantised_len::<u8>()];
+    let codes = QuantisedHistograms::<u8, _, 2>::pack(&table, codes, &mut scratch).unwrap();
+    let needed = Blob::quantised_len::<u8>(&shape, 2).unwrap();
+    assert_eq!(needed, 64 + codes.bytes().len() + 4 * 24);
+    let mut bytes = vec![0xff; needed];
+    assert_eq!(Blob::write_quantised(&codes, &labels, &mut bytes[1..]), length("out", needed, needed - 1));
+    Blob::write_quantised(&codes, &labels, &mut bytes).unwrap();
+    let blob = Blob::<2>::new(&bytes).unwrap();
+    assert_eq!((blob.kind(), blob.labels(), *blob.shape()), (Kind::U8, 2, shape));
+    assert_eq!(blob.quantised::<u8>().unwrap().bytes(), codes.bytes());
+    assert_eq!(blob.quantised::<u16>().unwrap_err(), BlobError::Kind { found: Kind::U8 });
+    assert_eq!(blob.log_histograms(&mut []).unwrap_err(), BlobError::Kind { found: Kind::U8 });
+    let (mut q, mut shares) = ([0.0; 12], [f32::NAN; 2]);
+    (q[1], q[10]) = (0.25, 0.75);
+    blob.read_labels(&q, &mut shares).unwrap();
+    assert_eq!(shares, [0.25 * labels[1] + 0.75 * labels[10], 0.25 * labels[13] + 0.75 * labels[22]]);
+    assert_eq!(blob.read_labels(&q[1..], &mut shares), length("q", 12, 11));
+    assert_eq!(blob.read_labels(&q, &mut shares[1..]), length("shares", 2, 1));
+
+    // More labels than bytes can be counted.
+    assert_eq!(Blob::f32_len(&shape, usize::MAX), None);
+    assert_eq!(Blob::f32_len(&shape, usize::MAX / 12), None);
+    assert_eq!(Blob::quantised_len::<u16>(&shape, usize::MAX / 48), None);
+    assert!(Blob::quantised_len::<u16>(&shape, usize::MAX / 48 - 100).is_some());
 }
