@@ -137,11 +137,11 @@ fn flat_circle(cells: usize) -> LogHistograms<f32, Vec<f32>, 1> {
 
 #[test]
 fn scratch_of_so_many_bags_serves_so_many_that_are_alive_everywhere() {
-    for cells in [1, 16, 48, 63] {
-        let (histograms, counts) = (flat_circle(cells), [1u8; 80]);
+    for cells in [1, 16, 40, 48] {
+        let (histograms, counts) = (flat_circle(cells), [1u8; 160]);
         let bags = Dense::new(2, &counts).unwrap();
         let tempering = Tempering::new(1.0, PosteriorThreshold::Rounding, cells);
-        for most in [1, 2, 3, 40] {
+        for most in [1, 2, 3, 40, 70] {
             let mut scratch = vec![0.0; histograms.shape().posterior_scratch_len::<f32>(most)];
             let mut sparsity = SparsityEstimate::FLAT;
             let source = histograms.source(&bags, 0);
