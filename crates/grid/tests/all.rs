@@ -4,13 +4,20 @@
 mod common;
 
 mod componential;
+mod componential_edges;
+mod componential_learner;
 mod definition;
 mod edges;
+mod errors;
 mod fuzzing;
 mod identities;
 mod labels;
+mod learner;
 mod perturbation;
+mod posteriors;
 mod pruning;
 mod quantised;
+mod recipe;
 mod scratch;
+mod starts;
 mod terms;

@@ -43,20 +43,20 @@ in_every_dimension! {
 /// sweeps.
 const NEAR: f64 = 1e-10;
 
-fn near(a: f64, b: f64) -> bool {
+pub(crate) fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= NEAR * b.abs().max(1.0)
 }
 
-fn sweeps(sweeps: usize) -> Inference {
+pub(crate) fn sweeps(sweeps: usize) -> Inference {
     Inference { sweeps, tolerance: 0.0 }
 }
 
 /// `alpha` of a problem: its location prior times so many tokens.
-fn alpha<const D: usize>(p: &Problem<D>, total: f64) -> Vec<f64> {
+pub(crate) fn alpha<const D: usize>(p: &Problem<D>, total: f64) -> Vec<f64> {
     p.prior.iter().map(|&p| p * total).collect()
 }
 
-fn grid<T: Real, const D: usize>(p: &Problem<D>, total: f64) -> ComponentialGrid<T, Vec<T>, D> {
+pub(crate) fn grid<T: Real, const D: usize>(p: &Problem<D>, total: f64) -> ComponentialGrid<T, Vec<T>, D> {
     let mut tables = p.tables::<T>();
     let cells = p.cells();
     let first = tables.len() - cells;
@@ -66,30 +66,34 @@ fn grid<T: Real, const D: usize>(p: &Problem<D>, total: f64) -> ComponentialGrid
     ComponentialGrid::new(p.shape(), tables).unwrap()
 }
 
-fn means<T: Real, const D: usize>(p: &Problem<D>, total: f64) -> WindowMeans<T, Vec<T>, D> {
+pub(crate) fn means<T: Real, const D: usize>(p: &Problem<D>, total: f64) -> WindowMeans<T, Vec<T>, D> {
     let shape = p.shape();
     let packed = vec![T::nan(); means_len::<T, D>(&shape)];
     let mut scratch = vec![T::zero(); shape.plane_scratch_len()];
     WindowMeans::pack(&grid(p, total), packed, &mut scratch).unwrap()
 }
 
-fn learner<T: Real, const D: usize>(p: &Problem<D>, total: f64, options: Options) -> Learner<T, Vec<T>, D> {
+pub(crate) fn learner<T: Real, const D: usize>(
+    p: &Problem<D>,
+    total: f64,
+    options: Options,
+) -> Learner<T, Vec<T>, D> {
     let shape = p.shape();
     let packed = vec![T::zero(); means_len::<T, D>(&shape)];
     Learner::new(grid(p, total), packed, &mut vec![T::zero(); shape.plane_scratch_len()], options).unwrap()
 }
 
-fn statistics<T: Real, const D: usize>(shape: Shape<D>, chunk: usize) -> Statistics<T, Vec<T>, D> {
+pub(crate) fn statistics<T: Real, const D: usize>(shape: Shape<D>, chunk: usize) -> Statistics<T, Vec<T>, D> {
     let sums = vec![T::zero(); sums_len::<T, D>(&shape)];
     Statistics::new(shape, sums, vec![T::zero(); scratch_len::<T, D>(&shape, chunk)]).unwrap()
 }
 
-fn scratch<T: Real, const D: usize>(shape: &Shape<D>) -> Vec<T> {
+pub(crate) fn scratch<T: Real, const D: usize>(shape: &Shape<D>) -> Vec<T> {
     vec![T::nan(); posterior_scratch_len::<T, D>(shape)]
 }
 
 /// `q_zl` of a bag at some `gamma`, `[feature][window]`, and `ln d_z`, by the definition.
-fn naive_q(h: &[Vec<f64>], gamma: &[f64], features: usize) -> Vec<(Vec<f64>, f64)> {
+pub(crate) fn naive_q(h: &[Vec<f64>], gamma: &[f64], features: usize) -> Vec<(Vec<f64>, f64)> {
     let total = digamma(gamma.iter().sum::<f64>());
     let of = |z: usize| {
         let logs: Vec<f64> = (0..h.len()).map(|l| digamma(gamma[l]) - total + h[l][z].ln()).collect();
@@ -99,20 +103,30 @@ fn naive_q(h: &[Vec<f64>], gamma: &[f64], features: usize) -> Vec<(Vec<f64>, f64
 }
 
 /// One sweep, by the definition.
-fn naive_sweep<const D: usize>(p: &Problem<D>, t: usize, alpha: &[f64], gamma: &[f64]) -> Vec<f64> {
+pub(crate) fn naive_sweep<const D: usize>(
+    p: &Problem<D>,
+    t: usize,
+    alpha: &[f64],
+    gamma: &[f64],
+) -> Vec<f64> {
     let q = naive_q(&p.naive_h(), gamma, p.features);
     let n = |l: usize| (0..p.features).map(|z| p.counts[t][z] * q[z].0[l]).sum::<f64>();
     (0..gamma.len()).map(|l| alpha[l] + n(l)).collect()
 }
 
-fn naive_gamma<const D: usize>(p: &Problem<D>, t: usize, alpha: &[f64], sweeps: usize) -> Vec<f64> {
+pub(crate) fn naive_gamma<const D: usize>(
+    p: &Problem<D>,
+    t: usize,
+    alpha: &[f64],
+    sweeps: usize,
+) -> Vec<f64> {
     let even = p.counts[t].iter().sum::<f64>() / p.cells() as f64;
     let start = alpha.iter().map(|alpha| alpha + even).collect();
     (0..sweeps).fold(start, |gamma: Vec<f64>, _| naive_sweep(p, t, alpha, &gamma))
 }
 
 /// `B_t` with `q` at its optimum.
-fn naive_bound<const D: usize>(p: &Problem<D>, t: usize, alpha: &[f64], gamma: &[f64]) -> f64 {
+pub(crate) fn naive_bound<const D: usize>(p: &Problem<D>, t: usize, alpha: &[f64], gamma: &[f64]) -> f64 {
     let (sum, total) = (gamma.iter().sum::<f64>(), alpha.iter().sum::<f64>());
     let mut bound = ln_gamma(total) - ln_gamma(sum);
     for (&alpha, &gamma) in alpha.iter().zip(gamma) {

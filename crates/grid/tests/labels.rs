@@ -1,7 +1,8 @@
 //! Label embedding against the definition, and its identities.
 
 use countgrid_grid::{
-    Embedding, GridError, LabelSums, Labels, Readout, Shape, label_scratch_len, label_sums_len,
+    Embedding, GridError, LabelSums, Labels, Readout, Shape, WindowPosterior, label_scratch_len,
+    label_sums_len,
 };
 use countgrid_torus::{Torus, Windows};
 use proptest::prelude::*;
@@ -192,4 +193,57 @@ fn bad_input_is_refused() {
     assert_eq!(alone, Err(GridError::NoTargets));
     let not_finite = Labels::<f64, _, 1>::new(shape, 2, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, f64::INFINITY, 0.0]);
     assert_eq!(not_finite.err(), Some(GridError::Target { target: 1 }));
+}
+
+/// Lengths are checked by what they are of, and a slice of probabilities is a posterior of its positive entries.
+#[test]
+fn lengths_are_checked_and_zeros_left_out() {
+    let q = [0.25f32, 0.0, 0.75, 0.0];
+    let mut visited = Vec::new();
+    WindowPosterior::for_each(&q[..], |cell, q: f32| visited.push((cell, q)));
+    assert_eq!(visited, [(0, 0.25), (2, 0.75)]);
+
+    let shape = Shape::from_sides([4], [2], 1).unwrap();
+    let mut sums = LabelSums::new(shape, 3, vec![0.0f64; label_sums_len(&shape, 3).unwrap()]).unwrap();
+    sums.add(&q[..], &[1.0, -2.0, 0.5]).unwrap();
+    sums.add(&[0.0f64, 1.0, 0.0, 0.0][..], &[0.0, 4.0, 0.5]).unwrap();
+    sums.add_class(&[0.0f64, 0.0, 0.0, 1.0][..], 2).unwrap();
+    // Mass, three targets, totals.
+    let rows =
+        [[0.25, 1.0, 0.75, 1.0], [0.25, 0.0, 0.75, 0.0], [-0.5, 4.0, -1.5, 0.0], [0.125, 0.5, 0.375, 1.0]];
+    assert_eq!(countgrid_em::Tables::buffer(&sums), [rows.concat(), vec![3.0, 1.0, 2.0, 2.0]].concat());
+
+    let mut scratch = vec![0.0; label_scratch_len(&shape)];
+    assert_eq!(scratch.len(), 2 * 4 + countgrid_prefix::scratch_len(shape.windows()));
+    let embedding = Embedding::new(sums, &mut scratch).unwrap();
+    assert_eq!(embedding.targets(), 3);
+    // A window covers its own cell and the next: cell 0 is in windows 3 and 0.
+    let mut gamma = [0.0; 4];
+    embedding.gamma(1, &mut gamma).unwrap();
+    assert_eq!(gamma, [-0.5 / 1.25, 3.5 / 1.25, 2.5 / 1.75, -1.5 / 1.75]);
+    let length = |table, expected, found| Err(GridError::Length { table, expected, found });
+    assert_eq!(embedding.gamma(1, &mut gamma[1..]), length("gamma", 4, 3));
+    let table = |found: usize, scratch: &mut [f64]| {
+        embedding.labels(Readout::Point, vec![0.0; found], scratch).map(|_| ())
+    };
+    assert_eq!(table(11, &mut scratch), length("labels", 12, 11));
+    let needed = scratch.len();
+    assert_eq!(table(12, &mut scratch[1..]), length("scratch", needed, needed - 1));
+    let labels = embedding.labels(Readout::Point, vec![0.0; 12], &mut scratch).unwrap();
+    assert_eq!(labels.targets(), 3);
+    let mut read = [f64::NAN; 3];
+    labels.read(&q[..], &mut read).unwrap();
+    let expected = 0.25 * gamma[0] + 0.75 * gamma[2];
+    assert!((read[1] - expected).abs() <= 4.0 * f64::EPSILON * expected.abs().max(1.0));
+    assert_eq!(labels.read(&q[..], &mut read[1..]), length("read", 3, 2));
+    let y = [1.0, -2.0, 0.5];
+    let mut leave =
+        |y: &[f64], read: &mut [f64]| embedding.leave_one_out(&q[..], y, Readout::Point, read, &mut scratch);
+    assert_eq!(leave(&y[1..], &mut read), length("y", 3, 2));
+    assert_eq!(leave(&y, &mut read[1..]), length("read", 3, 2));
+    leave(&y, &mut read).unwrap();
+    // Of the others, cell 0 is in window 3 alone and cell 2 in window 1 alone.
+    assert_eq!(read, [0.0, 3.0, 0.25 + 0.75 * 0.5]);
+    assert_eq!(Labels::<f64, _, 1>::new(shape, 0, vec![]).err(), Some(GridError::NoTargets));
+    assert_eq!(Labels::<f64, _, 1>::new(shape, 3, vec![0.0; 13]).map(|_| ()), length("labels", 12, 13));
 }

@@ -143,6 +143,85 @@ fn two_windows_by_hand() {
     }
 }
 
+/// The documented sum, term by term, for grids and bags of any size.
+fn bounds_are_the_documented_sums<C: Code>(weights: u64) {
+    let cells = 40;
+    let shape = Shape::from_sides([cells], [1], 3).unwrap();
+    let first = |cell: usize| 0.01 + 0.02 * cell as f64;
+    let entries = (0..3 * cells).map(|at| match at / cells {
+        0 => first(at % cells),
+        1 => (1.0 - first(at % cells)) * 0.25,
+        _ => (1.0 - first(at % cells)) * 0.75,
+    });
+    let prior = (0..cells).map(|cell| (2.0 + (cell % 3) as f64) / 119.0);
+    let grid = Grid::new(shape, entries.chain(prior).collect::<Vec<f64>>()).unwrap();
+    let packed = vec![0.0; shape.histograms_len::<f64>()];
+    let mut scratch = vec![0.0; shape.plane_scratch_len()];
+    let table = quantised::<C, _, 1>(&LogHistograms::pack(&grid, packed, &mut scratch).unwrap());
+    let most = f64::from(C::MOST);
+    for counts in [[0u16, 0, 0], [1, 0, 0], [3, 2, 0], [700, 40, 9000]] {
+        let bags = Dense::new(3, &counts).unwrap();
+        let rows: Vec<_> = (0..=3)
+            .map(|at| (if at == 0 { 1.0 } else { f64::from(counts[at - 1]) }, row(&table, at)))
+            .filter(|&(count, _)| count > 0.0)
+            .collect();
+        let steps: f64 = rows.iter().map(|(count, row)| count * row.1).sum();
+        let references: f64 = rows.iter().map(|(count, row)| count * row.0.abs()).sum();
+        // Weights are as large as they may be together.
+        let weigh =
+            |f: i32| rows.iter().map(|(count, row)| (count * row.1 * 2f64.powi(f)) as u64).sum::<u64>();
+        let f = (-126..=126).rev().find(|&f| weigh(f) <= weights).unwrap();
+        let u = 2f64.powi(-24);
+        let threshold = (cells as f64).ln() - u.ln();
+        let expected = (steps / 2.0
+            + most * rows.len() as f64 * 2f64.powi(-f)
+            + most * steps * 3.0 * u
+            + u * (threshold + 2.0))
+            * (1.0 + 2f64.powi(-10));
+        let bound = table.error_bound(&bags, 0).unwrap();
+        // The threshold is rounded to f32, and counts times steps to f64.
+        let close = |a: f64, b: f64| (a - b).abs() <= 1e-6 * u * threshold + 1e-12 * b;
+        assert!(close(bound.score, expected), "{counts:?}: {bound:?} {expected}");
+        let sum = (cells as f64 / 16.0 + 9.0) * u;
+        let variation = (expected / 2.0).tanh() + sum;
+        assert!(close(bound.total_variation, variation), "{counts:?}: {bound:?} {variation}");
+        let evidence = expected + sum + 4.0 * u * (references + most * steps + (cells as f64).ln());
+        assert!(close(bound.log_evidence, evidence), "{counts:?}: {bound:?} {evidence}");
+    }
+}
+
+#[test]
+fn bounds_are_as_documented() {
+    bounds_are_the_documented_sums::<u8>(1 << 24);
+    bounds_are_the_documented_sums::<u16>(u32::MAX.into());
+}
+
+/// Of references as different as 200 million and 5 none is lost: all windows are alike, and the evidence is their sum.
+#[test]
+fn references_add_up_without_loss() {
+    const FEATURES: usize = 65;
+    let shape = Shape::from_sides([2], [1], FEATURES).unwrap();
+    let share = |z: usize| if z == 0 { 0.5 } else { 0.5 / 64.0 };
+    let tables = (0..2 * FEATURES).map(|at| share(at / 2)).chain([0.5; 2]);
+    let grid = Grid::new(shape, tables.collect::<Vec<f64>>()).unwrap();
+    let packed = vec![0.0; shape.histograms_len::<f64>()];
+    let mut scratch = vec![0.0; shape.plane_scratch_len()];
+    let histograms = LogHistograms::pack(&grid, packed, &mut scratch).unwrap();
+    let table = quantised::<u8, _, 1>(&histograms);
+    let mut counts = [1u32; FEATURES];
+    counts[0] = 1 << 28; // each of the others is less than half an ulp of its product
+    let bags = Dense::new(FEATURES, &counts).unwrap();
+    let (q, evidence) = place(&table, &bags, 0).unwrap();
+    assert_eq!(q, [0.5, 0.5]);
+    // Products are rounded to f32, sums are not: the prior's of two windows cancels against their number.
+    let product = |z: usize| f64::from((f64::from(counts[z]) * row(&table, z + 1).0) as f32);
+    let others = (1..FEATURES).map(product).sum::<f64>();
+    let expected = product(0) + others;
+    let apart = f64::from(f32::EPSILON) * expected.abs();
+    assert!(others.abs() > 8.0 * apart, "together they are several");
+    assert!((evidence - expected).abs() <= apart, "{evidence} {expected}");
+}
+
 fn scratch_is_minimal<C: Code>() {
     let (table, bag) = (ring::<C>(), Bag::new(2, &[1], &[3u8]).unwrap());
     let mut sums = [C::Sum::default(); 3];

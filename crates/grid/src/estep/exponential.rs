@@ -16,13 +16,13 @@ pub(super) struct Sums<'a, T> {
 }
 
 impl<T: Real> Sums<'_, T> {
-    /// Blocks in lists. Returns how many are alive.
+    /// Blocks in lists.
     pub(super) fn normalise_lists(
         &mut self,
         mut blocks: Blocks<'_, T>,
         starts: &[T],
         tempering: Tempering<T>,
-    ) -> usize {
+    ) {
         let Self { best, mass, score_moment } = self;
         best.fill(T::neg_infinity());
         for (&peak, &owner) in blocks.peaks.iter().zip(&*blocks.owners) {
@@ -36,7 +36,6 @@ impl<T: Real> Sums<'_, T> {
         });
         mass.fill(T::zero());
         score_moment.fill(T::zero());
-        let mut alive = 0;
         for ((&block_mass, &block_moment), &owner) in
             blocks.peaks.iter().zip(&*blocks.score_moments).zip(&*blocks.owners)
         {
@@ -45,10 +44,8 @@ impl<T: Real> Sums<'_, T> {
             {
                 *mass += block_mass;
                 *score_moment += block_moment;
-                alive += usize::from(block_mass > T::zero());
             }
         }
-        alive
     }
 
     /// Blocks of every bag in every tile. Returns how many are alive.

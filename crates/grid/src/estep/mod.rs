@@ -274,17 +274,20 @@ impl<'a, T: Real> Chunk<'a, T> {
         // Where nothing is known, as on a grid that was refined from a coarse one, a few bags are a sample.
         let most = if bounds > 0 && *sparsity == SparsityEstimate::FLAT { most.min(PROBE) } else { most };
         let (mut chunk, seen) = match (flat, prune && sparsity.is_sharp(tiles, bounds)) {
-            (true, _) => Self::with_all(source, most, tempering, scratch),
+            (true, _) => (Self::with_all(source, most, tempering, scratch), 0),
             (false, true) => Self::with_candidates(source, most, tempering, *sparsity, scratch),
             (false, false) => Self::with_running(source, most, tempering, *sparsity, scratch),
         };
-        let alive = chunk.normalise(tiles);
-        // Bounds let about half as many tiles again pass as are alive.
-        let seen = if flat { 1.5 * alive as f32 } else { seen as f32 };
+        let seen = match chunk.normalise(tiles) {
+            Some(alive) => {
+                if 3 * alive <= chunk.blocks.len() {
+                    chunk.spans = &mut []; // by bag only what is alive is added
+                }
+                1.5 * alive as f32 // bounds let about half as many tiles again pass as are alive
+            }
+            None => seen as f32,
+        };
         *sparsity = SparsityEstimate(seen / chunk.bags as f32);
-        if flat && 3 * alive <= chunk.blocks.len() {
-            chunk.spans = &mut []; // by bag only what is alive is added
-        }
         chunk
     }
 
@@ -301,13 +304,13 @@ impl<'a, T: Real> Chunk<'a, T> {
         (scratch / (bag + blocks).max(1)).min(rest / bag.max(1)).min(Self::exact() / tiles.max(1)).max(1)
     }
 
-    /// Every bag in every tile. This and the next two return the scored chunk and how many blocks it needed room for.
+    /// Every bag in every tile.
     fn with_all<B: Bags>(
         source: Source<'_, T, B>,
         most: usize,
         tempering: Tempering<T>,
         mut scratch: &'a mut [T],
-    ) -> (Self, usize) {
+    ) -> Self {
         let (tiles, features) = (source.tiles, source.rows - 1);
         // Counts by feature pay if many bags share a reading of them, so neither of a few bags nor in a small scratch.
         let by_feature =
@@ -325,24 +328,12 @@ impl<'a, T: Real> Chunk<'a, T> {
         for_each(tiles.div_ceil(QUAD), parts, |quad, part| {
             dispatch(ScoreQuad { source, tile: quad * QUAD, bags, blocks: part.blocks });
         });
-        let seen = blocks.len();
         let spare = &mut [];
-        let chunk = Self {
-            bags,
-            tempering,
-            starts: None,
-            spans,
-            best,
-            mass,
-            score_moment,
-            blocks,
-            spare,
-            by_bag: None,
-        };
-        (chunk, seen)
+        Self { bags, tempering, starts: None, spans, best, mass, score_moment, blocks, spare, by_bag: None }
     }
 
-    /// Bags in tiles whose bounds let them pass.
+    /// Bags in tiles whose bounds let them pass. This and the next return the scored chunk and how many blocks it needed
+    /// room for.
     fn with_candidates<B: Bags>(
         source: Source<'_, T, B>,
         most: usize,
@@ -412,13 +403,16 @@ impl<'a, T: Real> Chunk<'a, T> {
         (chunk, seen)
     }
 
-    /// From scores to posteriors. Returns how many blocks have one.
-    fn normalise(&mut self, tiles: usize) -> usize {
+    /// From scores to posteriors. Returns how many blocks have one, if every bag has a block in every tile.
+    fn normalise(&mut self, tiles: usize) -> Option<usize> {
         let Self { tempering, starts, best, mass, score_moment, blocks, .. } = self;
         let mut sums = Sums { best, mass, score_moment };
         match starts {
-            Some(starts) => sums.normalise_lists(blocks.reborrow(), starts, *tempering),
-            None => sums.normalise_quads(blocks.reborrow(), tiles, *tempering),
+            Some(starts) => {
+                sums.normalise_lists(blocks.reborrow(), starts, *tempering);
+                None
+            }
+            None => Some(sums.normalise_quads(blocks.reborrow(), tiles, *tempering)),
         }
     }
 
@@ -547,123 +541,4 @@ impl<'a, T: Real> Chunk<'a, T> {
 }
 
 #[cfg(test)]
-mod tests {
-    extern crate std;
-    use std::{vec, vec::Vec};
-
-    use countgrid_counts::Dense;
-    use countgrid_torus::{Torus, Windows};
-
-    use super::*;
-    use crate::{Grid, LogHistograms, Shape};
-
-    /// Each of 256 cells in a circle has a feature of its own, and windows are single cells.
-    #[test]
-    fn only_tiles_that_may_be_alive_are_scored() {
-        let (cells, tiles) = (256, 16);
-        let shape = Shape::new(Windows::new(Torus::new([cells]).unwrap(), [1]).unwrap(), cells).unwrap();
-        let entry = |z: usize, k: usize| if z == k { 0.5f32 } else { 0.5 / (cells - 1) as f32 };
-        let mut tables: Vec<f32> = (0..cells * cells).map(|i| entry(i / cells, i % cells)).collect();
-        tables.extend(vec![1.0 / cells as f32; cells]);
-        let grid = Grid::new(shape, tables).unwrap();
-        let mut scratch = vec![0.0; shape.scratch_len::<f32>(cells)];
-        let packed = vec![0.0; shape.histograms_len::<f32>()];
-        let histograms = LogHistograms::pack(&grid, packed, &mut scratch).unwrap();
-        let counts: Vec<u8> = (0..cells * cells).map(|i| 9 * u8::from(i / cells == i % cells)).collect();
-        let bags = Dense::new(cells, &counts).unwrap();
-
-        let tempering = Tempering::new(1.0, PosteriorThreshold::Rounding, cells);
-        for prune in [true, false] {
-            let mut sparsity = SparsityEstimate::SHARP;
-            let source = histograms.source(&bags, 0);
-            let chunk = Chunk::new(source, cells, tempering, prune, &mut sparsity, &mut scratch);
-            assert!(chunk.bags == cells || !prune, "room for all");
-            assert_eq!(chunk.blocks.len(), chunk.bags); // one tile each
-            assert!(sparsity.is_sharp(tiles, 1) || !prune);
-            for bag in 0..chunk.bags {
-                let mut blocks = chunk.bag_blocks(bag);
-                for tile in 0..tiles {
-                    assert_eq!(blocks.alive(tile).is_some(), tile == bag / 16);
-                }
-            }
-        }
-
-        let mut sparsity = SparsityEstimate::FLAT;
-        let source = histograms.source(&bags, 0);
-        let chunk = Chunk::new(source, cells, tempering, true, &mut sparsity, &mut scratch);
-        assert_eq!(chunk.blocks.len(), tiles * chunk.bags); // all of them
-        assert!(sparsity.is_sharp(tiles, 1)); // and has learned better
-        for bag in 0..chunk.bags {
-            let mut blocks = chunk.bag_blocks(bag);
-            for tile in 0..tiles {
-                assert_eq!(blocks.alive(tile).is_some(), tile == bag / 16);
-            }
-        }
-    }
-
-    /// Bags that are alive in several tiles of 16, asked for in any order of tiles.
-    #[test]
-    fn the_blocks_of_a_bag_are_the_same_with_an_index_and_by_search() {
-        let (cells, tiles, features) = (256, 16, 20);
-        let shape = Shape::new(Windows::new(Torus::new([cells]).unwrap(), [1]).unwrap(), features).unwrap();
-        let weight = |i: usize| (1 + (i % cells / 16 * 7 + i / cells * 11) % 13) as f32;
-        let mut tables: Vec<f32> = (0..cells * features).map(weight).collect();
-        for cell in 0..cells {
-            let sum: f32 = tables.iter().skip(cell).step_by(cells).sum();
-            tables.iter_mut().skip(cell).step_by(cells).for_each(|entry| *entry /= sum);
-        }
-        tables.extend(vec![1.0 / cells as f32; cells]);
-        let grid = Grid::new(shape, tables).unwrap();
-        let mut scratch = vec![0.0; shape.scratch_len::<f32>(64)];
-        let packed = vec![0.0; shape.histograms_len::<f32>()];
-        let histograms = LogHistograms::pack(&grid, packed, &mut scratch).unwrap();
-        let counts: Vec<u8> = (0..60 * features).map(|i| ((i * i + i / features) % 17) as u8).collect();
-        let bags = Dense::new(features, &counts).unwrap();
-
-        let tempering = Tempering::new(1.0, PosteriorThreshold::Rounding, cells);
-        let mut sparsity = SparsityEstimate::SHARP;
-        let source = histograms.source(&bags, 0);
-        let mut chunk = Chunk::new(source, 60, tempering, true, &mut sparsity, &mut scratch);
-        let found = |chunk: &Chunk<'_, f32>| -> Vec<Vec<f32>> {
-            let mut found = Vec::new();
-            for bag in 0..chunk.bags {
-                let mut blocks = chunk.bag_blocks(bag);
-                // Up, down, and by sevens around.
-                let order = (0..tiles).chain((0..tiles).rev()).chain((0..tiles).map(|tile| tile * 7 % tiles));
-                found.extend(order.map(|tile| blocks.alive(tile).unwrap_or_default().to_vec()));
-            }
-            found
-        };
-        let searched = found(&chunk);
-        let alive = searched.iter().filter(|block| !block.is_empty()).count();
-        assert!(
-            3 * 2 * chunk.bags < alive && alive < 3 * tiles / 2 * chunk.bags,
-            "several each, not most: {alive}"
-        );
-        chunk.index_by_bag();
-        assert!(chunk.by_bag.is_some());
-        assert!(found(&chunk) == searched);
-    }
-
-    /// Scratch for one bag, an sparsity estimate on sharp posteriors, and a bag that is alive everywhere.
-    #[test]
-    fn a_flat_bag_has_room_where_sharp_ones_were_expected() {
-        for cells in [64, 80, 160, 1600] {
-            let shape = Shape::new(Windows::new(Torus::new([cells]).unwrap(), [1]).unwrap(), 2).unwrap();
-            let grid = Grid::<f32, _, 1>::uniform(shape).unwrap();
-            let mut scratch = vec![0.0; shape.scratch_len::<f32>(1)];
-            let packed = vec![0.0; shape.histograms_len::<f32>()];
-            let histograms = LogHistograms::pack(&grid, packed, &mut scratch).unwrap();
-            let bags = Dense::new(2, &[1u8; 100]).unwrap();
-            let tempering = Tempering::new(1.0, PosteriorThreshold::Rounding, cells);
-            for chunk in [1, 2, 3, 40] {
-                let mut scratch = vec![0.0; shape.posterior_scratch_len::<f32>(chunk)];
-                for prune in [true, false] {
-                    let (mut sparsity, source) = (SparsityEstimate::SHARP, histograms.source(&bags, 0));
-                    let chunk = Chunk::new(source, 50, tempering, prune, &mut sparsity, &mut scratch);
-                    assert_eq!(chunk.blocks.len(), chunk.bags * cells / 16);
-                }
-            }
-        }
-    }
-}
+mod tests;
