@@ -173,10 +173,11 @@ impl Tolerance {
     pub const fn mixed(share: f64) -> Self {
         Self { absolute: share, relative: share }
     }
-    /// Whether two numbers are near enough; not so of a NaN.
+    /// Whether two numbers are near enough; not so of a NaN or an infinity.
     #[must_use]
     pub fn allows(&self, a: f64, b: f64) -> bool {
-        (a - b).abs() <= self.absolute + self.relative * a.abs().max(b.abs())
+        let difference = (a - b).abs();
+        difference.is_finite() && difference <= self.absolute + self.relative * a.abs().max(b.abs())
     }
 }
 
