@@ -225,7 +225,9 @@ fn layouts_that_are_none() {
 fn nothing_is_near_what_is_not_finite() {
     let (infinity, nan) = (f64::INFINITY, f64::NAN);
     for tolerance in [Tolerance::absolute(1e300), Tolerance::relative(0.5), Tolerance::mixed(0.5)] {
-        for (a, b) in [(infinity, 1.0), (-infinity, 1.0), (infinity, -infinity), (infinity, infinity), (nan, 1.0)] {
+        for (a, b) in
+            [(infinity, 1.0), (-infinity, 1.0), (infinity, -infinity), (infinity, infinity), (nan, 1.0)]
+        {
             assert!(!tolerance.allows(a, b) && !tolerance.allows(b, a), "{tolerance:?}: {a} and {b}");
         }
         assert!(tolerance.allows(3.0, 2.5));
