@@ -254,8 +254,12 @@ fn what_goes_too_deep_ends_or_is_refused() {
 }
 
 #[test]
-fn a_few_codes_without_characters_are_blanks() {
+fn a_few_codes_without_characters_are_blanks_but_most_must_have_some() {
     assert_eq!(shown("BT /F 10 Tf 100 700 Td (ab\\200cd) Tj ET"), "ab cd");
+    assert_eq!(shown("BT /F 10 Tf 100 700 Td (ab\\200\\201) Tj ET"), "ab");
+    let most = with_fonts("BT /F 10 Tf 100 700 Td (ab\\200\\201\\202) Tj ET", &[]);
+    let unknown = "a PDF whose fonts do not say which characters they show, which is not read";
+    assert_eq!(read(&most).unwrap_err(), unknown);
 }
 
 #[test]
