@@ -41,6 +41,12 @@ mod parquet_columns;
 mod passed_over;
 #[cfg(feature = "pdf")]
 mod pdf;
+#[cfg(feature = "pdf")]
+mod pdf_file;
+#[cfg(feature = "pdf")]
+mod pdf_fonts;
+#[cfg(feature = "pdf")]
+mod pdf_text;
 mod python;
 mod real_data;
 #[cfg(feature = "files")]

@@ -57,7 +57,7 @@ fn documents_of_other_programs_have_the_words_of_their_twins() {
 }
 
 /// A file of these objects, numbered from 1, the first of which is the catalog.
-fn document(objects: &[Vec<u8>], trailer: &str) -> Vec<u8> {
+pub(crate) fn document(objects: &[Vec<u8>], trailer: &str) -> Vec<u8> {
     let (mut file, mut table) = (b"%PDF-1.5\n".to_vec(), String::new());
     for (n, object) in objects.iter().enumerate() {
         table += &format!("{:010} 00000 n \n", file.len());
@@ -71,30 +71,30 @@ fn document(objects: &[Vec<u8>], trailer: &str) -> Vec<u8> {
     file
 }
 
-fn stream(about: &str, bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn stream(about: &str, bytes: &[u8]) -> Vec<u8> {
     [format!("<<{about}/Length {}>>stream\n", bytes.len()).as_bytes(), bytes, b"\nendstream"].concat()
 }
 
-fn deflated(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn deflated(bytes: &[u8]) -> Vec<u8> {
     let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
     packed.write_all(bytes).unwrap();
     packed.finish().unwrap()
 }
 
-const CATALOG: &str = "<</Type/Catalog/Pages 2 0 R>>";
+pub(crate) const CATALOG: &str = "<</Type/Catalog/Pages 2 0 R>>";
 const PAGE: &str =
     "<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F 5 0 R>>/XObject<</X 6 0 R>>>>>>";
 const FONT: &str = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>";
 
 /// A page of these contents.
-fn page(contents: &[u8], further: &[Vec<u8>]) -> Vec<u8> {
+pub(crate) fn page(contents: &[u8], further: &[Vec<u8>]) -> Vec<u8> {
     let kept = [CATALOG, "<</Type/Pages/Kids[3 0 R]/Count 1>>", PAGE].map(|text| text.as_bytes().to_vec());
     let objects = [&kept[..], &[contents.to_vec(), FONT.as_bytes().to_vec()], further].concat();
     document(&objects, "")
 }
 
 /// The text, or why there is none.
-fn read(bytes: &[u8]) -> Result<String, String> {
+pub(crate) fn read(bytes: &[u8]) -> Result<String, String> {
     let folder = folder(&[("a.pdf", bytes), ("b.txt", b"Another text.")]);
     let options = ReadOptions {
         limits: Limits { record_bytes: 8 << 20, ..Limits::default() },

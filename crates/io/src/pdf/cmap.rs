@@ -127,7 +127,7 @@ mod tests {
               2 beginbfrange <0000> <005E> <0020> <005F> <0061> [<00660066> <00660069> <FB03>] endbfrange \
               1 beginbfchar <3A51> <D840DC3E> endbfchar 1 beginbfchar <0100> <E001> endbfchar",
         );
-        assert_eq!(map.length(7), Some(2));
+        assert_eq!((map.length(7), map.len()), (Some(2), 6));
         let text = |code| map.text(code);
         assert_eq!(
             (text(0x21).as_deref(), text(0x5f).as_deref(), text(0x61).as_deref()),

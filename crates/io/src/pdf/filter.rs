@@ -333,7 +333,102 @@ mod tests {
         assert_eq!(decode(b"A85", &[b'z'; 100], PLAIN, 300), Err(Bad::TooLong));
     }
 
+    #[test]
+    fn a_limit_is_what_may_be_written() {
+        let limit = |filter: &str, data: &[u8], limit| decode(filter.as_bytes(), data, PLAIN, limit);
+        let mut empty = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+        empty.write_all(b"").unwrap();
+        assert_eq!(limit("Fl", &empty.finish().unwrap(), 0), Ok(Vec::new()));
+        for (filter, data, out) in [
+            ("A85", &b"87cUR87cUR"[..], &b"HellHell"[..]),
+            ("A85", b"zz", &[0; 8]),
+            ("AHx", b"414243", b"ABC"),
+            ("RL", b"\x02abc", b"abc"),
+            ("RL", b"\xfed", b"ddd"),
+        ] {
+            assert_eq!(limit(filter, data, out.len()).as_deref(), Ok(out), "{filter}");
+            assert_eq!(limit(filter, data, out.len() - 1), Err(Bad::TooLong), "{filter}");
+        }
+    }
+
+    #[test]
+    fn what_no_filter_writes_is_damaged() {
+        for (filter, data) in [
+            ("A85", &b"87z~>"[..]),
+            ("A85", b"87\x80~>"),
+            ("A85", b"uuuuu"),
+            ("AHx", b"4g>"),
+            ("RL", b"\x02ab"),
+            ("RL", b"\xfe"),
+        ] {
+            assert_eq!(decode(filter.as_bytes(), data, PLAIN, 99), Err(Bad::Damaged), "{filter} {data:?}");
+        }
+        assert_eq!(text("A85", b" 8\n7c UR~>"), b"Hell");
+    }
+
+    #[test]
+    fn the_last_code_may_end_with_the_last_byte() {
+        // Eight codes of nine bits.
+        let bits: Vec<u8> = b"ABCDEFGH"
+            .iter()
+            .flat_map(|byte| (0..9).rev().map(move |bit| (u16::from(*byte) >> bit & 1) as u8))
+            .collect();
+        let bytes: Vec<u8> =
+            bits.chunks(8).map(|bits| bits.iter().fold(0, |byte, bit| byte << 1 | bit)).collect();
+        assert_eq!(text("LZW", &bytes), b"ABCDEFGH");
+    }
+
+    #[test]
+    fn shapes_that_no_rows_have_are_damaged() {
+        let shape = |colors, bits, columns| {
+            unpredict(vec![0; 8], Predictor { kind: 15, colors, bits, columns, ..PLAIN })
+        };
+        assert!(shape(1, 8, 1).is_ok());
+        for (colors, bits, columns) in
+            [(0, 8, 1), (33, 8, 1), (1, 3, 1), (1, 0, 1), (1, 8, 0), (1, 8, (1 << 24) + 1)]
+        {
+            assert_eq!(shape(colors, bits, columns), Err(Bad::Damaged), "{colors} {bits} {columns}");
+        }
+        assert_eq!(unpredict(vec![0; 8], Predictor { kind: 2, bits: 4, ..PLAIN }), Err(Bad::Unknown));
+        // Two rows of two pixels, of two bytes each.
+        let pixels = unpredict(
+            vec![1, 2, 3, 4, 10, 20, 30, 40],
+            Predictor { kind: 2, colors: 2, columns: 2, ..PLAIN },
+        );
+        assert_eq!(pixels.unwrap(), [1, 2, 4, 6, 10, 20, 40, 60]);
+    }
+
     proptest::proptest! {
+        /// The rows of PNG (its section 9), each written as its first byte says.
+        #[test]
+        fn rows_of_differences_are_undone(
+            (colors, bits, columns, data) in (1_usize..4, proptest::sample::select(vec![4_usize, 8, 16]), 1_usize..5, proptest::collection::vec(0..40_u8, 0..60)),
+            kinds in proptest::collection::vec(0..5_u8, 60),
+        ) {
+            let (row, step) = ((colors * bits * columns).div_ceil(8), (colors * bits).div_ceil(8));
+            let rows: Vec<&[u8]> = data.chunks_exact(row).collect();
+            // Bytes above the first row and to the left of the first pixel are 0.
+            let byte = |line: usize, at: usize| if line == 0 || at < step { 0 } else { rows[line - 1][at - step] };
+            let mut written = Vec::new();
+            for (line, &kind) in (1..=rows.len()).zip(&kinds) {
+                written.push(kind);
+                for at in step..row + step {
+                    let (left, up, corner) = (byte(line, at - step), byte(line - 1, at), byte(line - 1, at - step));
+                    let expected = i32::from(left) + i32::from(up) - i32::from(corner);
+                    let guess = match kind {
+                        0 => 0,
+                        1 => left,
+                        2 => up,
+                        3 => ((u32::from(left) + u32::from(up)) / 2) as u8,
+                        _ => [left, up, corner].into_iter().min_by_key(|&byte| (expected - i32::from(byte)).abs()).unwrap(),
+                    };
+                    written.push(byte(line, at).wrapping_sub(guess));
+                }
+            }
+            let about = Predictor { kind: 15, colors, bits, columns, ..PLAIN };
+            proptest::prop_assert_eq!(unpredict(written, about).unwrap(), rows.concat());
+        }
+
         /// Up to where the table is full and is begun again; one byte less than there is is too little.
         #[test]
         fn lzw_gives_what_was_packed(data in proptest::collection::vec(0..64_u8, 1..20_000), letters in 1..64_u8, is_early: bool) {

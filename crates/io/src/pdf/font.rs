@@ -358,4 +358,39 @@ mod tests {
             (Some("fi"), Some("A"), None)
         );
     }
+
+    #[test]
+    fn the_encoding_of_a_program_is_what_it_says_between_its_name_and_its_end() {
+        let codes = |program: &str| built_in(program.as_bytes());
+        let of = |program: &str, code: usize| codes(program)[code].clone().map(String::from);
+        assert_eq!(of("/Encoding StandardEncoding def", 174).as_deref(), Some("fi"));
+        let named = "StandardEncoding dup 65 /A put /Encoding 256 array dup 66 /C put eexec dup 67 /D put";
+        assert_eq!([of(named, 65), of(named, 66), of(named, 67)], [None, Some("C".to_owned()), None]);
+    }
+
+    #[test]
+    fn glyphs_of_pixels_are_called_by_their_code() {
+        for (name, code, text) in [
+            ("a11", 11, "ff"),
+            ("a12", 12, "fi"),
+            ("G15", 15, "ffl"),
+            ("a33", 33, "!"),
+            ("Aa65", 65, "A"),
+            ("a126", 126, "~"),
+        ] {
+            assert_eq!(of_code(name, code).as_deref(), Some(text), "{name}");
+        }
+        for (name, code) in [
+            ("65", 65),
+            ("A", 65),
+            ("", 0),
+            ("A66", 65),
+            ("a10", 10),
+            ("a16", 16),
+            ("a32", 32),
+            ("a127", 127),
+        ] {
+            assert_eq!(of_code(name, code), None, "{name}");
+        }
+    }
 }

@@ -388,4 +388,77 @@ d\n\053\0053\53)"
         assert_eq!(object(b"(never closed\\").string().unwrap(), b"never closed");
         assert_eq!(object(&[b'9'; 1000]).number(), Some(1e30));
     }
+
+    fn tokens(mut lexer: Lexer<'_>) -> Vec<String> {
+        let mut found = Vec::new();
+        while let Some(token) = lexer.token() {
+            found.push(match token {
+                Token::Object(Object::Number(number)) => number.to_string(),
+                Token::Object(Object::Reference(number)) => format!("reference {number}"),
+                Token::Object(_) => "object".to_owned(),
+                Token::Word(word) => String::from_utf8_lossy(word).into_owned(),
+            });
+        }
+        found
+    }
+
+    #[test]
+    fn references_are_whole_numbers_and_never_on_a_page() {
+        let of_file = |text: &'static str| tokens(Lexer::new(text.as_bytes(), 0)).join(" ");
+        assert_eq!(of_file("7 0 R 8 0 R"), "reference 7 reference 8");
+        assert_eq!(of_file("4294967295 0 R"), "reference 4294967295");
+        for text in ["-7 0 R", "1.5 0 R", "4294967296 0 R", "7 0 Rx", "7 0"] {
+            assert_eq!(of_file(text), text);
+        }
+        assert_eq!(tokens(Lexer::of_contents(b"7 0 R")), ["7", "0", "R"]);
+    }
+
+    #[test]
+    fn comments_are_passed_over() {
+        assert_eq!(object(b"% 1 (a\r% 2\n 3").number(), Some(3.0));
+        assert_eq!(object(b"[1 % 2 3\n 4]").array().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn numbers_end_at_a_letter_and_pass_over_other_characters() {
+        assert_eq!(
+            tokens(Lexer::of_contents(b"12endobj 1,234 5--6 --7")),
+            ["12", "endobj", "1234", "-56", "-7"]
+        );
+        // Twenty digits are as many as the largest number has.
+        let digits = format!("{}12", "0".repeat(19));
+        let mut lexer = Lexer::new(digits.as_bytes(), 0);
+        assert_eq!([lexer.unsigned(), lexer.unsigned(), lexer.unsigned()], [Some(1), Some(2), None]);
+    }
+
+    #[test]
+    fn characters_of_strings_and_names_are_escaped() {
+        assert_eq!(object(b"(a\\\r\nb\\\rc\\\nd)").string().unwrap(), b"abcd");
+        assert_eq!(object(b"(\\7\\n\\r\\t\\b\\f\\x)").string().unwrap(), b"\x07\n\r\t\x08\x0cx");
+        assert_eq!(object(b"/xab#20#zz").name().unwrap(), b"xab #zz");
+    }
+
+    #[test]
+    fn brackets_that_stand_alone_are_words() {
+        assert_eq!(tokens(Lexer::new(b"> 1 >> 2 }3", 0)), [">", "1", ">>", "2", "}", "3"]);
+        let dict = object(b"<</A 1 > /B 2>>");
+        assert_eq!(dict.dict().unwrap()[&b"B"[..]].number(), Some(2.0));
+        for text in [&b"<</A 1 endobj /B 2>>"[..], b"<</A 1 stream /B 2>>"] {
+            assert!(Lexer::new(text, 0).object().is_none());
+        }
+    }
+
+    #[test]
+    fn objects_are_as_deep_and_as_large_as_allowed_and_no_more() {
+        let is_read = |text: &[u8]| Lexer::new(text, 0).object().is_some();
+        let arrays = |deep: usize| is_read(&[b"[".repeat(deep), b"]".repeat(deep)].concat());
+        assert_eq!([arrays(DEEPEST), arrays(DEEPEST + 1)], [true, false]);
+        let dicts = |deep: usize| {
+            is_read(&[b"<</A ".repeat(deep - 1), b"<<>>".to_vec(), b">>".repeat(deep - 1)].concat())
+        };
+        assert_eq!([dicts(DEEPEST), dicts(DEEPEST + 1)], [true, false]);
+        // The array and its end are two parts.
+        let parts = |parts: usize| is_read(&[&b"["[..], &b"0 ".repeat(parts - 2), b"]"].concat());
+        assert_eq!([parts(PARTS), parts(PARTS + 1)], [true, false]);
+    }
 }
