@@ -191,6 +191,12 @@ mod tests {
     }
 
     #[test]
+    fn standard_strings_have_their_numbers() {
+        let names = program(NAMES, NONE, &[0, 4, 6, 7, 8, 9], &[0, 0, 34, 0, 96, 0, 109, 0, 111]);
+        assert_eq!(texts(&names), expected(&[(6, "A"), (7, "¡"), (8, "fi"), (9, "–")]));
+    }
+
+    #[test]
     fn parts_of_an_index_have_offsets_of_its_size() {
         let two = [0, 2, 2, 0, 1, 0, 3, 0, 4, b'a', b'b', b'c', 9];
         assert_eq!(index(&two, 0), Some((vec![(9, 11), (11, 12)], 12)));
