@@ -9,13 +9,12 @@ library are what a new process has at most beyond what it had with the counts as
 are all of the process `countgrid fit`, with its reading of the counts.
 """
 
-import argparse
 import math
 import multiprocessing
 import os
 import warnings
 
-from likelihood_in_time import SEED, mini_batches, of_gensim, of_sklearn, of_tomotopy, said
+from likelihood_in_time import SEED, arguments, mini_batches, of_gensim, of_sklearn, of_tomotopy, said
 from peers import Grid, counts, read
 from short_documents import peak_memory
 
@@ -31,12 +30,7 @@ def first_fit(library, fit, words, topics, found):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program")
-    parser.add_argument("table")
-    parser.add_argument("--label", default="label", help="column of labels [default: label]")
-    parser.add_argument("--topics", type=int, default=100)
-    args = parser.parse_args()
+    args = arguments(__doc__).parse_args()
     documents, _ = read(args.table, None, args.label)
     fit, words = counts(documents, 3, 3000)
     fit = fit.tocsr()

@@ -140,12 +140,18 @@ def drawn(rows, path):
     figure.savefig(path, metadata={"Date": None})
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def arguments(description):
+    """A parser of what fits are of."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("table")
     parser.add_argument("--label", default="label", help="column of labels [default: label]")
     parser.add_argument("--topics", type=int, default=100)
+    return parser
+
+
+def main():
+    parser = arguments(__doc__)
     parser.add_argument("--effort", type=float, default=1.0, help="multiplies passes and sweeps [default: 1]")
     parser.add_argument("--models", default=",".join(MODELS), help="which, with commas between them [default: all but componential]")
     parser.add_argument("--plot", help="an SVG file")

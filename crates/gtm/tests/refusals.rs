@@ -137,6 +137,18 @@ fn a_table_that_is_refused_leaves_the_map_as_it_was() {
     assert_eq!(own.mixing()[2], 1.0);
 }
 
+/// What an exposure is answered with, by shapes of the fast path and by general ones.
+fn with_exposure(model: EmissionModel) -> (Result<(), GtmError>, Result<(), GtmError>) {
+    match model {
+        EmissionModel::Zip(_) => (Err(GtmError::NeedsGeneral), Ok(())),
+        EmissionModel::Poisson => (Ok(()), Ok(())),
+        _ => {
+            let refused = Err(GtmError::EmissionModel { what: "exposure" });
+            (refused, refused)
+        }
+    }
+}
+
 #[test]
 fn profiles_and_references_that_make_no_sense_are_refused() {
     let with_profiles = shape(ZIP, 3).with_profiles(3, 2).unwrap();
@@ -154,14 +166,7 @@ fn profiles_and_references_that_make_no_sense_are_refused() {
             let refused = map(shape(model, 3).general()).set_reference(reference);
             assert_eq!(refused, Err(GtmError::Setting { name: "reference" }), "{model:?} {reference}");
         }
-        let (fast, general) = match model {
-            EmissionModel::Zip(_) => (Err(GtmError::NeedsGeneral), Ok(())),
-            EmissionModel::Poisson => (Ok(()), Ok(())),
-            _ => {
-                let refused = Err(GtmError::EmissionModel { what: "exposure" });
-                (refused, refused)
-            }
-        };
+        let (fast, general) = with_exposure(model);
         assert_eq!(map(shape(model, 3)).set_reference(2.0), fast, "{model:?}");
         assert_eq!(map(shape(model, 3).general()).set_reference(2.0), general, "{model:?}");
         let none = map(shape(model, 3)).set_reference(0.0); // what it is anyway, where there are exposures
@@ -184,14 +189,7 @@ fn documents_that_do_not_go_with_a_map_are_refused() {
         emissions.posterior_of(documents, 0, &mut [0.0; POINTS], &mut [0.0; 3]).map(|_| ())
     };
     for model in EmissionModel::ALL {
-        let (fast, general) = match model {
-            EmissionModel::Zip(_) => (Err(GtmError::NeedsGeneral), Ok(())),
-            EmissionModel::Poisson => (Ok(()), Ok(())),
-            _ => {
-                let refused = Err(GtmError::EmissionModel { what: "exposure" });
-                (refused, refused)
-            }
-        };
+        let (fast, general) = with_exposure(model);
         assert_eq!(place(shape(model, 3), &exposed), fast, "{model:?}");
         assert_eq!(place(shape(model, 3).general(), &exposed), general, "{model:?}");
     }

@@ -117,16 +117,7 @@ fn taken<T>(rest: &mut &[u8], read: impl FnOnce(&mut Walk<'_>) -> Result<T, Wron
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn number(mut number: u64) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        while number > 127 {
-            bytes.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        bytes.push(number as u8);
-        bytes
-    }
+    use crate::parquet::thrift::number;
 
     /// Lengths in blocks of so many, of so many parts, the first of them this; `blocks` has what follows.
     fn head(block: u64, parts: u64, count: u64, first: u64, blocks: &[u8]) -> Vec<u8> {

@@ -281,16 +281,7 @@ mod tests {
     use std::io::{Cursor, Write};
 
     use super::*;
-
-    fn number(mut number: u64) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        while number > 127 {
-            bytes.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        bytes.push(number as u8);
-        bytes
-    }
+    use crate::parquet::thrift::number;
 
     /// The header of a page of this kind with the numbers of its own, and the bytes that it holds and that they become.
     fn head(kind: u8, own: &[u64], stored: usize, length: usize) -> Vec<u8> {

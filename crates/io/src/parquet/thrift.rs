@@ -251,6 +251,18 @@ pub(crate) fn header(bytes: &[u8]) -> Walked<(Header, usize)> {
     Ok((Header { kind, uncompressed, compressed, crc, own, is_compressed }, walk.at))
 }
 
+/// The bytes of a number, as [`Walk::number`] reads them.
+#[cfg(test)]
+pub(super) fn number(mut number: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number > 127 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
