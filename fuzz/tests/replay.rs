@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 type Body = fn(&[u8]);
 
 /// What each target runs. Some bodies also tell whether they accepted the input; only a panic counts here.
-const BODIES: [(&str, Body); 26] = [
+const BODIES: [(&str, Body); 27] = [
     ("any_model", |data| _ = countgrid_estimators::fuzzing::any_model(data)),
     ("archive", |data| _ = countgrid_io::fuzzing::archive(data)),
     ("arrow", |data| _ = countgrid_io::fuzzing::arrow(data)),
     ("blob", |data| _ = countgrid_grid::fuzzing::blob(data)),
+    ("blocks", |data| _ = countgrid_io::fuzzing::blocks(data)),
     ("code", |data| _ = countgrid_io::fuzzing::code(data)),
     ("csr", |data| _ = countgrid_counts::fuzzing::csr(data)),
     ("docword", |data| _ = countgrid_io::fuzzing::docword(data)),

@@ -28,6 +28,11 @@ use crate::sequences::{self, SequenceFormat, SequenceOptions, SequenceSet};
 use crate::source::{Budget, HEAD, Limits, Source};
 use crate::{ModelFile, jsonl, matrix_market, svmlight, table as tables};
 
+#[cfg(feature = "files")]
+mod blocks;
+#[cfg(feature = "files")]
+pub use blocks::blocks;
+
 const FILE: &str = "input";
 const LIMITS: Limits = Limits { record_bytes: 1 << 10, total_bytes: 1 << 16 };
 

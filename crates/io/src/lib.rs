@@ -49,6 +49,7 @@ mod archive;
 mod arrow;
 #[cfg(feature = "files")]
 mod atomic;
+mod block_code;
 mod block_error;
 mod blocks;
 #[cfg(any(feature = "arrow", feature = "office", feature = "parquet"))]

@@ -81,6 +81,13 @@ proptest! {
     }
 
     #[test]
+    fn blocks_of_whole_numbers_as_floats_come_back(blocks in bags((0u32..=64, any::<u64>()).prop_map(|(length, bits)| {
+        bits.checked_shr(64 - length).unwrap_or(0).max(1) as f64
+    }))) {
+        comes_back(&blocks);
+    }
+
+    #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), valid in any::<bool>()) {
         let mut all = std::fs::read(write::<f32>(&[]).0.path()).unwrap();
         if !valid {
@@ -96,16 +103,24 @@ proptest! {
     }
 }
 
-/// Three blocks, the second of which is to suffer.
+/// Three blocks of equally many bytes.
 fn three() -> Vec<CsrBuf<f32>> {
-    let one = |count| block(vec![vec![(3, count), (7, 2.0)], vec![], vec![(49, 1.5)]]);
-    vec![one(1.0), one(2.0), one(3.0)]
+    three_with(1.5)
+}
+
+/// They have this count, so that counts are written as whole numbers or as what they are.
+fn three_with(some: f32) -> Vec<CsrBuf<f32>> {
+    let one = |count| block(vec![vec![(3, count), (7, 2.0)], vec![], vec![(49, some)]]);
+    vec![one(4.0), one(2.0), one(3.0)]
 }
 
 #[test]
 fn a_file_cut_short_anywhere_is_refused_with_the_block() {
-    let blocks = three();
-    let bytes = std::fs::read(write(&blocks).0.path()).unwrap();
+    [1.5, 5.0].map(three_with).iter().for_each(|blocks| cut_short(blocks));
+}
+
+fn cut_short(blocks: &[CsrBuf<f32>]) {
+    let bytes = std::fs::read(write(blocks).0.path()).unwrap();
     let size = (bytes.len() - 24) / 3;
     for length in 0..bytes.len() {
         // Cut before it is opened.
@@ -120,7 +135,7 @@ fn a_file_cut_short_anywhere_is_refused_with_the_block() {
             }
         }
         // Cut while it is open.
-        let (named, mut file) = write(&blocks);
+        let (named, mut file) = write(blocks);
         named.as_file().set_len(length as u64).unwrap();
         let mut found = none();
         for (index, block) in blocks.iter().enumerate() {
@@ -138,8 +153,11 @@ fn a_file_cut_short_anywhere_is_refused_with_the_block() {
 
 #[test]
 fn a_change_of_any_bit_is_noticed() {
-    let blocks = three();
-    let bytes = std::fs::read(write(&blocks).0.path()).unwrap();
+    [1.5, 5.0].map(three_with).iter().for_each(|blocks| change(blocks));
+}
+
+fn change(blocks: &[CsrBuf<f32>]) {
+    let bytes = std::fs::read(write(blocks).0.path()).unwrap();
     let size = (bytes.len() - 24) / 3;
     for bit in 0..8 * bytes.len() {
         let mut changed = bytes.clone();
@@ -170,18 +188,22 @@ fn what_a_header_claims_is_not_allocated() {
     let numbers = [0, 1, 2, 1 << 17, (1 << 17) + 1, 1 << 20, 1 << 40, u64::MAX / 8, u64::MAX];
     for bags in numbers {
         for entries in numbers {
-            let mut lying = bytes.clone();
-            [bags, entries, 0].iter().for_each(|number| lying.extend_from_slice(&number.to_le_bytes()));
-            match reopen::<f32>(&lying) {
-                Err(error) => {
-                    assert_eq!(error.block(), Some(0));
-                    let named =
-                        matches!(error.problem(), BlockProblem::Truncated | BlockProblem::Size { .. });
-                    assert!(named, "{error}");
-                }
-                Ok(mut file) => {
-                    assert_eq!((bags, entries), (0, 0));
-                    assert!(file.read(0, &mut none()).is_err(), "the checksum is wrong");
+            for size in [numbers.as_slice(), &[bags.saturating_add(entries)]].concat() {
+                let mut lying = bytes.clone();
+                let header = [bags, entries, size, 0];
+                header.iter().for_each(|number| lying.extend_from_slice(&number.to_le_bytes()));
+                lying.push(0);
+                match reopen::<f32>(&lying) {
+                    Err(error) => {
+                        assert_eq!(error.block(), Some(0));
+                        let named =
+                            matches!(error.problem(), BlockProblem::Truncated | BlockProblem::Size { .. });
+                        assert!(named, "{error}");
+                    }
+                    Ok(mut file) => {
+                        assert_eq!((bags, entries, size), (0, 0, 1));
+                        assert!(file.read(0, &mut none()).is_err(), "the checksum is wrong");
+                    }
                 }
             }
         }
@@ -269,7 +291,8 @@ fn a_file_that_ends_inside_a_block_is_cut() {
     // A single bag may have as many entries as there are features, which are more than there are bytes; none has more.
     for (entries, is_size) in [(u64::from(u32::MAX), false), (1 << 32, true)] {
         let mut lying = bytes[..24].to_vec();
-        [1, entries, 0].iter().for_each(|number: &u64| lying.extend_from_slice(&number.to_le_bytes()));
+        let header = [1, entries, entries + 2, 0];
+        header.iter().for_each(|number: &u64| lying.extend_from_slice(&number.to_le_bytes()));
         let error = reopen::<f32>(&lying).unwrap_err();
         assert_eq!(matches!(error.problem(), BlockProblem::Size { .. }), is_size, "{error}");
         assert_eq!(matches!(error.problem(), BlockProblem::Truncated), !is_size, "{error}");

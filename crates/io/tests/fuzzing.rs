@@ -157,6 +157,12 @@ fn svmlight() {
     replay("svmlight", fuzzing::svmlight, 20_000);
 }
 
+#[cfg(feature = "files")]
+#[test]
+fn blocks() {
+    replay("blocks", fuzzing::blocks, 20_000);
+}
+
 #[test]
 fn gzip() {
     replay("gzip", fuzzing::gzip, 2_000);
