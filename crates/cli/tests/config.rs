@@ -117,6 +117,7 @@ fn what_is_worked_out_is_there() {
     };
     assert_eq!(options["grid"], sides("grid"));
     assert_eq!(options["window"], sides("window"));
+    assert!(of_grid["memory"].as_u64() > Some(0), "{of_grid}");
     // That of coarser grids is another.
     let text = fs::read_to_string(path.join("x/run.toml")).unwrap();
     let pseudocount =

@@ -296,7 +296,8 @@ pub(crate) fn fit<T: Stored>(
     let mut grid = match model {
         GridModel::Plain(options) => {
             let plan = options.plan(corpus)?;
-            report_plan(corpus, plan.layout(), plan.pseudocount(), seed, report);
+            let memory = plan.memory().saturating_add(plan.checkpoint_memory());
+            report_plan(corpus, plan.layout(), (plan.pseudocount(), memory), seed, report);
             FittedGridModel::Plain(train(
                 |bags, file| plan.train(bags, file),
                 corpus,
@@ -307,7 +308,8 @@ pub(crate) fn fit<T: Stored>(
         }
         GridModel::Componential(options) => {
             let plan = options.plan(corpus)?;
-            report_plan(corpus, plan.layout(), plan.pseudocount(), seed, report);
+            let memory = plan.memory().saturating_add(plan.checkpoint_memory());
+            report_plan(corpus, plan.layout(), (plan.pseudocount(), memory), seed, report);
             FittedGridModel::Componential(train(
                 |bags, file| plan.train(bags, file),
                 corpus,
@@ -331,11 +333,11 @@ pub(crate) fn fit<T: Stored>(
     Ok(grid)
 }
 
-/// Reports what is fitted, and where its counts are.
+/// Reports what is fitted and what memory that takes, and where its counts are.
 fn report_plan<T: Stored>(
     corpus: &Corpus<T>,
     layout: &GridLayout,
-    pseudocount: f64,
+    (pseudocount, memory): (f64, u128),
     seed: u64,
     report: &Report,
 ) {
@@ -354,12 +356,14 @@ fn report_plan<T: Stored>(
     report.event(
         "grid",
         format_args!(
-            "{}, window {}; pseudocount {pseudocount:.3e}, seed {seed}",
+            "{}, window {}; pseudocount {pseudocount:.3e}, seed {seed}; {} of memory",
             countgrid_estimators::format_sides(layout.extents()),
             countgrid_estimators::format_sides(layout.window()),
+            countgrid_corpus::memory::format_bytes(memory),
         ),
         json!({
             "grid": layout.extents(), "window": layout.window(), "pseudocount": pseudocount, "seed": seed,
+            "memory": u64::try_from(memory).unwrap_or(u64::MAX),
         }),
     );
 }

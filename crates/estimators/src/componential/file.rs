@@ -41,7 +41,7 @@ impl<T: Stored> FittedComponential<T> {
         let mut reader = TableReader::new(file, Self::KIND)?;
         let (info, layout) = info_and_layout(&mut reader)?;
         let (features, extents) = (info.vocabulary.len(), layout.extents());
-        let (shape, _) = plan::<T>(&layout, &BagTotals::of_none(features), 1, memory::available())?;
+        let shape = plan::<T>(&layout, &BagTotals::of_none(features), 1, memory::available())?.shape;
         let mut tables = reader.take::<T>("pi", &[&[features], extents].concat())?;
         tables.extend(reader.take::<T>("alpha", extents)?);
         let labels = labels_of(&mut reader, shape, extents)?;

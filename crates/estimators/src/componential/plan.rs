@@ -35,6 +35,7 @@ const WORK: f64 = 10.0;
 pub struct ComponentialPlan<T> {
     options: ComponentialOptions,
     totals: BagTotals,
+    memory: [u128; 2], // of the fit, and of a checkpoint
     grid: GridPlan<T>,
     schedule: Schedule,
 }
@@ -48,9 +49,11 @@ impl ComponentialOptions {
         self.validate()?;
         let grid = self.grid.check::<T>(totals)?;
         let shape = grid.full_shape()?;
-        let elements = shape.grid_len() as u128 * if self.grid.restarts > 1 { 2 } else { 1 }
-            + componential::means_len::<T, AXES>(&shape) as u128
-            + componential::sums_len::<T, AXES>(&shape) as u128 * (1 + totals.waiting_tables() as u128)
+        let learner = shape.grid_len() as u128 + componential::means_len::<T, AXES>(&shape) as u128;
+        let (copies, sums) =
+            (if self.grid.restarts > 1 { 2 } else { 1 }, componential::sums_len::<T, AXES>(&shape) as u128);
+        let elements = learner * copies
+            + sums * (1 + totals.waiting_tables() as u128)
             + componential::scratch_len::<T, AXES>(&shape, CHUNK) as u128;
         let (needed, available) =
             (elements * size_of::<T>() as u128, self.grid.memory.or_else(memory::available));
@@ -66,7 +69,9 @@ impl ComponentialOptions {
             em,
             work: WORK * shape.cells() as f64,
         });
-        Ok(ComponentialPlan { options: self.clone(), totals, grid, schedule })
+        let checkpoint = (shape.grid_len() as u128 * copies + sums) * size_of::<T>() as u128;
+        let memory = [needed.max(grid.memory()), checkpoint.max(grid.checkpoint_memory())];
+        Ok(ComponentialPlan { options: self.clone(), totals, memory, grid, schedule })
     }
 
     /// The plan of a fit to a corpus. Counts that leave no room for the grid go to a temporary file.
@@ -102,6 +107,19 @@ impl<T: Stored> ComponentialPlan<T> {
     #[must_use]
     pub fn pseudocount(&self) -> f64 {
         self.grid.pseudocount()
+    }
+
+    /// Bytes that the fit allocates at a time at most, without checkpoints, bags and words: those of the counting grid that it begins as
+    /// ([`GridPlan::memory`]), or of its own tables if they are more.
+    #[must_use]
+    pub fn memory(&self) -> u128 {
+        self.memory[0]
+    }
+
+    /// Bytes that a checkpoint has besides while it is in memory ([`GridPlan::checkpoint_memory`]).
+    #[must_use]
+    pub fn checkpoint_memory(&self) -> u128 {
+        self.memory[1]
     }
 
     /// A learner of the last stage, and statistics.

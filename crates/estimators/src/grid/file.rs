@@ -44,7 +44,7 @@ impl<T: Stored> FittedGrid<T> {
         let mut reader = TableReader::new(file, Self::KIND)?;
         let (info, layout) = info_and_layout(&mut reader)?;
         let (features, extents) = (info.vocabulary.len(), layout.extents());
-        let (shape, _) = plan::<T>(&layout, &BagTotals::of_none(features), 1, memory::available())?;
+        let shape = plan::<T>(&layout, &BagTotals::of_none(features), 1, memory::available())?.shape;
         let mut tables = reader.take::<T>("pi", &[&[features], extents].concat())?;
         tables.extend(reader.take::<T>("prior", extents)?);
         let problem = |problem| ModelFileError::Numbers { problem };

@@ -11,18 +11,26 @@ const READINGS: usize = 32;
 /// The least that they are, and the most.
 const CHUNKS: [usize; 2] = [1024, 4096];
 
-/// The shape of a grid, and for how many bags to compute posteriors together, within this many bytes of memory if there is a
-/// limit.
-///
-/// A fit holds three tables of cells by features (the grid, the logarithms of its windows, their expected counts),
-/// one more for the best of several restarts, and a chunk of bags by cells; of expected counts also those that
-/// wait for others ([`BagTotals::waiting_tables`]).
+/// What a fit of a grid needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needs {
+    pub(crate) shape: Shape<AXES>,
+    /// Bags whose posteriors are computed together.
+    pub(crate) chunk: usize,
+    /// Bytes that are allocated at a time at most, but for checkpoints.
+    pub(crate) bytes: u128,
+    /// Bytes of a checkpoint.
+    pub(crate) checkpoint: u128,
+}
+
+/// What a fit needs, within this many bytes of memory if there is a limit: [`GridPlan::memory`](crate::GridPlan::memory) has the
+/// formula, in which expected counts also wait for others ([`BagTotals::waiting_tables`]).
 pub(crate) fn plan<T: Real>(
     layout: &GridLayout,
     totals: &BagTotals,
     restarts: usize,
     available: Option<u128>,
-) -> Result<(Shape<AXES>, usize), EstimatorError> {
+) -> Result<Needs, EstimatorError> {
     let features = totals.features;
     let (bytes, waiting) = (size_of::<T>() as u128, totals.waiting_tables() as u128);
     let copies = if restarts > 1 { 2 } else { 1 };
@@ -34,21 +42,22 @@ pub(crate) fn plan<T: Real>(
     };
     let Ok(shape) = layout.shape(features) else {
         let table = layout.cells().saturating_mul(features as u128 + 1);
-        return Err(too_large(table.saturating_mul((2 + copies + waiting) * bytes)));
+        return Err(too_large(table.saturating_mul((1 + 2 * copies + waiting) * bytes)));
     };
     // A shape that was accepted can be counted in `usize`; its tables together perhaps cannot.
-    let tables = shape.grid_len() as u128 * copies
-        + shape.histograms_len::<T>() as u128
-        + shape.sums_len::<T>() as u128 * (1 + waiting);
+    let learner = shape.grid_len() as u128 + shape.histograms_len::<T>() as u128;
+    let tables = learner * copies + shape.sums_len::<T>() as u128 * (1 + waiting);
     // Scratch for two bags can be counted in `usize`; from there on each takes as much as the one before.
     let [one, two] = [1, 2].map(|bags| shape.posterior_scratch_len::<T>(bags) as u128);
     let scratch =
         |chunk: usize| (one + (chunk as u128 - 1) * (two - one)).max(shape.plane_scratch_len() as u128);
     let needed = |chunk| (tables + scratch(chunk)).saturating_mul(bytes);
+    let checkpoint =
+        (shape.grid_len() as u128 * copies + shape.sums_len::<T>() as u128).saturating_mul(bytes);
     let chunk = chunk(totals);
-    let Some(available) = available else { return Ok((shape, chunk)) };
-    match (1..=chunk).rev().find(|&chunk| needed(chunk) <= available) {
-        Some(chunk) => Ok((shape, chunk)),
+    let fits = |chunk: &usize| available.is_none_or(|available| needed(*chunk) <= available);
+    match (1..=chunk).rev().find(fits) {
+        Some(chunk) => Ok(Needs { shape, chunk, bytes: needed(chunk), checkpoint }),
         None => Err(too_large(needed(1))),
     }
 }
@@ -88,6 +97,15 @@ mod tests {
     }
 
     #[test]
+    fn the_best_of_several_restarts_is_a_grid_and_its_histograms() {
+        let totals = BagTotals { features: 1000, bags: 10, non_empty: 10, tokens: 1e4 };
+        let [one, two, three] =
+            [1, 2, 3].map(|restarts| plan::<f64>(&layout(&[32, 32]), &totals, restarts, None).unwrap());
+        let learner = one.shape.grid_len() + one.shape.histograms_len::<f64>();
+        assert_eq!((two.bytes - one.bytes, three.bytes), (8 * learner as u128, two.bytes));
+    }
+
+    #[test]
     fn short_bags_share_a_reading_of_the_table_in_larger_chunks() {
         let of = |tokens, non_empty| chunk(&BagTotals { features: 3000, bags: 9, non_empty, tokens });
         assert_eq!([of(9e9, 9), of(9.0 * 50.0, 9), of(9.0, 9), of(0.0, 0)], [1024, 1920, 4096, 4096]);
@@ -98,16 +116,19 @@ mod tests {
         const CHUNK: usize = CHUNKS[0];
         let totals = BagTotals { features: 1000, bags: 10, non_empty: 10, tokens: 1e4 };
         let cells_by_words = 32 * 32 * 1001 * 4 * 3;
-        let (shape, chunk) = plan::<f32>(&layout(&[32, 32]), &totals, 1, Some(1 << 30)).unwrap();
+        let Needs { shape, chunk, bytes, .. } =
+            plan::<f32>(&layout(&[32, 32]), &totals, 1, Some(1 << 30)).unwrap();
         assert_eq!(chunk, CHUNK);
+        assert!((cells_by_words..1 << 30).contains(&bytes));
         for chunk in [1, 2, 3, 100, CHUNK] {
             let [one, two] = [1, 2].map(|bags| shape.posterior_scratch_len::<f32>(bags));
             assert_eq!(one + (chunk - 1) * (two - one), shape.posterior_scratch_len::<f32>(chunk));
         }
         // Between the scratch of one document and that of all.
         let some = 4 * shape.scratch_len::<f32>(CHUNK / 2) as u128;
-        let (_, chunk) = plan::<f32>(&layout(&[32, 32]), &totals, 1, Some(cells_by_words + some)).unwrap();
-        assert!((1..CHUNK).contains(&chunk));
+        let Needs { chunk, bytes, .. } =
+            plan::<f32>(&layout(&[32, 32]), &totals, 1, Some(cells_by_words + some)).unwrap();
+        assert!((1..CHUNK).contains(&chunk) && bytes <= cells_by_words + some);
         let refused = plan::<f32>(&layout(&[32, 32]), &totals, 1, Some(cells_by_words)).unwrap_err();
         assert!(refused.to_string().contains("12.3 MB"), "{refused}");
         assert!(plan::<f64>(&layout(&[32, 32]), &totals, 1, Some(cells_by_words * 3 / 2)).is_err());

@@ -12,7 +12,8 @@ use serde_json::json;
 use crate::{
     AXES, BagTotals, BlockLearner, BlockPass, DataDigest, Estimator, EstimatorError, FitSummary, FittedGrid,
     GridLayout, GridOptions, GridSchedule, GridStart, ModelInfo, Schedule, Stage, Step, Stored,
-    blocks::digest, grid::memory::plan,
+    blocks::digest,
+    grid::memory::{Needs, plan},
 };
 
 /// The parameters of a grid, in memory of their own.
@@ -34,7 +35,7 @@ pub struct GridPlan<T> {
     layout: GridLayout,
     start: GridStart,
     shapes: Vec<Shape<AXES>>, // of the stages, the smallest first
-    chunk: usize,             // bags whose posteriors are computed together
+    needs: Needs,             // of the last
     schedule: Schedule,
     scalar: PhantomData<T>,
 }
@@ -49,7 +50,8 @@ impl GridOptions {
         totals.check_for::<T>()?;
         let layout = GridLayout::choose(self.extents.as_deref(), self.window.as_deref(), totals.non_empty)?;
         let available = self.memory.or_else(memory::available);
-        let (shape, chunk) = plan::<T>(&layout, &totals, self.restarts, available)?;
+        let needs = plan::<T>(&layout, &totals, self.restarts, available)?;
+        let shape = needs.shape;
         let shapes: Vec<_> = match self.schedule {
             GridSchedule::CoarseToFine => shape.schedule().collect(),
             GridSchedule::Single => vec![shape],
@@ -85,7 +87,7 @@ impl GridOptions {
             layout,
             start,
             shapes,
-            chunk,
+            needs,
             schedule,
             scalar: PhantomData,
         })
@@ -128,6 +130,24 @@ impl<T: Stored> GridPlan<T> {
         self.shapes.last().map_or(0.0, |shape| self.model_options(shape).pseudocount)
     }
 
+    /// Bytes that the fit allocates at a time at most, without checkpoints, bags and words.
+    ///
+    /// With `N` cells, `Z` features and `s` bytes of a number, a table has `N × Z × s` bytes. There are three (the grid, the logarithms of
+    /// its windows, and expected counts), two more for the best of several restarts, and of `L` leaves of 16,384 bags
+    /// `log2 L`, rounded down, for expected counts that wait for others. Posteriors of 1,024 to 4,096 bags at a time, the more the shorter
+    /// they are, take a little more than `N × s` bytes for each; of fewer bags if there is not the memory for so many. Tables are of whole tiles,
+    /// and the logarithms have a sixteenth more of bounds; all that is counted. How many threads there are makes no difference.
+    #[must_use]
+    pub fn memory(&self) -> u128 {
+        self.needs.bytes
+    }
+
+    /// Bytes that a checkpoint has besides while it is in memory: copies of two tables, and of one more where there are restarts.
+    #[must_use]
+    pub fn checkpoint_memory(&self) -> u128 {
+        self.needs.checkpoint
+    }
+
     fn model_options(&self, shape: &Shape<AXES>) -> Options {
         let defaults = Options::for_corpus(shape, self.totals.tokens, self.totals.bags);
         Options {
@@ -150,7 +170,7 @@ impl<T: Stored> GridPlan<T> {
         grid: impl FnOnce() -> Result<GridParameters<T>, GridError> + Send,
     ) -> Result<LearnerAndStatistics<T>, EstimatorError> {
         let learner = || Learner::from_grid(grid()?, self.model_options(&shape));
-        let statistics = || Statistics::allocate(shape, self.chunk);
+        let statistics = || Statistics::allocate(shape, self.needs.chunk);
         // The second is for new memory, most of all.
         #[cfg(feature = "rayon")]
         let (learner, statistics) = rayon::join(learner, statistics);
