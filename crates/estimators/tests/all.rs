@@ -13,4 +13,8 @@ mod ranks;
 mod real_data;
 mod serialised;
 mod stopping;
+mod topics_and_paths;
+mod topographic_cells;
+mod topographic_latent;
+mod topographic_separation;
 mod topographic_training;
