@@ -86,12 +86,8 @@ impl fmt::Display for FeatureError {
     }
 }
 
-impl Error for FeatureError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        // `Display` shows the error of the table itself.
-        if let Self::Table { error, .. } = self { error.source() } else { None }
-    }
-}
+/// Without a source: `Display` shows the error of the table itself, and [`csv::Error`] has none.
+impl Error for FeatureError {}
 
 /// Numbers of documents: features by name, `[document][feature]`.
 ///
