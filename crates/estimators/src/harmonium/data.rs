@@ -129,3 +129,72 @@ pub(super) fn features_of<T: Stored>(
     }
     Ok(values.values.iter().map(|&x| T::from_f64(x)).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use countgrid_corpus::{BlockLimits, BlocksBuilder};
+
+    use super::*;
+    use crate::{BagTotals, HarmoniumOptions};
+
+    /// Documents of which each has its own number of words and its own features.
+    fn data(documents: usize) -> HarmoniumData<f64> {
+        let mut builder = BlocksBuilder::new(documents, BlockLimits::in_memory()).unwrap();
+        (0..documents).for_each(|t| builder.push((0..t).map(|word| (word, 1.0))).unwrap());
+        let blocks = builder.finish().unwrap();
+        let (kind, topics) = (HarmoniumKind::DualWing, 1);
+        let options = HarmoniumOptions { kind, topics, ..HarmoniumOptions::default() };
+        let plan = options.check(BagTotals::from_blocks(&blocks).unwrap()).unwrap();
+        let values = (0..2 * documents).map(|x| (x * x) as f64).collect();
+        let features = FeatureValues { names: vec!["a".into(), "b".into()], values };
+        HarmoniumData::new(&plan, &blocks, Some(&features)).unwrap()
+    }
+
+    #[test]
+    fn batches_have_every_document_once_with_its_features() {
+        let data = data(7);
+        for (size, sizes) in [(3, &[3, 3, 1][..]), (1, &[1; 7]), (7, &[7]), (100, &[7]), (0, &[1; 7])] {
+            let batches = data.batches(size, 5).unwrap();
+            assert_eq!(batches.iter().map(HarmoniumData::len).collect::<Vec<_>>(), sizes);
+            let mut seen = Vec::new();
+            for batch in &batches {
+                for own in 0..batch.len() {
+                    let document = batch.bags.entries(own).count();
+                    assert_eq!(
+                        batch.features[own * 2..own * 2 + 2],
+                        data.features[document * 2..document * 2 + 2]
+                    );
+                    seen.push(document);
+                }
+            }
+            seen.sort_unstable();
+            assert_eq!(seen, (0..7).collect::<Vec<_>>());
+        }
+    }
+
+    /// Each of the six orders of three documents for about a sixth of the seeds: of 600 about 100, with a standard deviation
+    /// of 9.
+    #[test]
+    fn every_order_of_documents_is_as_likely() {
+        let data = data(3);
+        let mut found = std::collections::BTreeMap::new();
+        for seed in 0..600 {
+            let batches = data.batches(1, seed).unwrap();
+            let order: Vec<_> = batches.iter().map(|batch| batch.bags.entries(0).count()).collect();
+            *found.entry(order).or_insert(0) += 1;
+        }
+        assert_eq!(found.len(), 6);
+        assert!(found.values().all(|count| (60..140).contains(count)), "{found:?}");
+    }
+
+    #[test]
+    fn a_digest_is_that_of_every_feature() {
+        let data = data(7);
+        assert_eq!(data.digest(), data.clone().digest());
+        for at in 0..data.features.len() {
+            let mut other = data.clone();
+            other.features[at] += 1.0;
+            assert_ne!(other.digest(), data.digest(), "{at}");
+        }
+    }
+}

@@ -86,12 +86,8 @@ impl fmt::Display for FeatureError {
     }
 }
 
-impl Error for FeatureError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        // `Display` shows the error of the table itself.
-        if let Self::Table { error, .. } = self { error.source() } else { None }
-    }
-}
+/// Without a source: `Display` shows the error of the table itself, and [`csv::Error`] has none.
+impl Error for FeatureError {}
 
 /// Numbers of documents: features by name, `[document][feature]`.
 ///
@@ -394,6 +390,8 @@ impl Standardizer {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+
     use super::*;
 
     #[test]
@@ -414,6 +412,30 @@ mod tests {
     fn table(text: &str, columns: &[&str], id: Option<&str>) -> Result<FeatureTable, FeatureError> {
         let columns: Vec<String> = columns.iter().map(|&name| name.to_owned()).collect();
         FeatureTable::from_reader(text.as_bytes(), "t", b',', &columns, id)
+    }
+
+    #[test]
+    fn as_many_bytes_as_are_allowed_are_read() {
+        let read = |bytes: usize| {
+            let reader = io::repeat(b'x').take(bytes as u64);
+            let allowed = Rc::new(Cell::new(10));
+            let mut limited = Limited { reader, read: 0, allowed };
+            // Four bytes at a time, so that 10 is not met on the way to 12.
+            let mut buffer = [0; 4];
+            let mut all = 0;
+            loop {
+                match limited.read(&mut buffer)? {
+                    0 => return io::Result::Ok(all),
+                    n => all += n,
+                }
+            }
+        };
+        assert_eq!(read(9).unwrap(), 9);
+        assert_eq!(read(10).unwrap(), 10);
+        for bytes in [11, 12, 100] {
+            let refused = read(bytes).unwrap_err().to_string();
+            assert!(refused.contains("a record of more than"), "{refused}");
+        }
     }
 
     #[test]

@@ -394,6 +394,11 @@ mod tests {
             ),
             (HarmoniumOptions { chains: 2, ..default() }, Error::ChainsWithoutSampling { method: cd }),
             (HarmoniumOptions { step_size: Some(-1.0), ..default() }, Error::StepSize { found: -1.0 }),
+            (HarmoniumOptions { step_size: Some(0.0), ..default() }, Error::StepSize { found: 0.0 }),
+            (
+                HarmoniumOptions { step_size: Some(f64::INFINITY), ..default() },
+                Error::StepSize { found: f64::INFINITY },
+            ),
             (
                 HarmoniumOptions { prior: Some(CouplingPrior::Fixed(f64::NAN)), ..langevin() },
                 Error::PriorDeviation,
@@ -405,7 +410,38 @@ mod tests {
                 "{refused:?}"
             );
         }
+        let empty = HarmoniumOptions { batch: 0, ..default() }.validate();
+        assert!(matches!(empty, Err(EstimatorError::EmptyMiniBatch)), "{empty:?}");
         assert!(HarmoniumOptions { draws: 0, ..default() }.validate().is_ok());
         assert!(langevin().validate().is_ok());
+    }
+
+    #[test]
+    fn kinds_and_methods_have_the_names_that_they_are_found_by() {
+        assert_eq!(HarmoniumKind::ALL.map(HarmoniumKind::name), ["harmonium", "rap", "dual-wing"]);
+        assert_eq!(HarmoniumMethod::ALL.map(HarmoniumMethod::name), ["cd", "persistent", "langevin"]);
+        assert!(HarmoniumKind::ALL.iter().all(|kind| HarmoniumKind::from_name(kind.name()) == Some(*kind)));
+        assert!(HarmoniumMethod::ALL.iter().all(|own| HarmoniumMethod::from_name(own.name()) == Some(*own)));
+        assert_eq!((HarmoniumKind::from_name("RAP"), HarmoniumMethod::from_name("")), (None, None));
+    }
+
+    /// A reader is told what was found, and what it should have been.
+    #[test]
+    fn refusals_say_what_was_found() {
+        use HarmoniumOptionError as Error;
+        let method = HarmoniumMethod::Persistent;
+        for (error, parts) in [
+            (Error::NoGibbsSteps, &["0 steps"][..]),
+            (Error::NoTrials, &["0 trials"]),
+            (Error::NoChains, &["0 chains"]),
+            (Error::TooFewDraws { draws: 5, least: 8 }, &["5 Langevin steps", "at least 8"]),
+            (Error::PriorWithoutSampling { method }, &["prior", "persistent"]),
+            (Error::ChainsWithoutSampling { method }, &["chains", "persistent"]),
+            (Error::StepSize { found: -0.5 }, &["step size -0.5"]),
+            (Error::PriorDeviation, &["1e-6 to 1e6", "`empirical`", "`empirical-pooled`"]),
+        ] {
+            let text = error.to_string();
+            assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        }
     }
 }
