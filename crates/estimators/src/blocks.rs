@@ -318,10 +318,13 @@ pub(crate) fn zeros<T: Real>(elements: usize) -> Result<Vec<T>, EstimatorError> 
     Ok(zeros)
 }
 
-#[cfg(all(test, feature = "rayon"))]
+#[cfg(test)]
 mod tests {
-    use super::shared_items;
+    use countgrid_em::ReductionError;
 
+    use super::*;
+
+    #[cfg(feature = "rayon")]
     #[test]
     fn several_threads_share_several_items() {
         let on = |threads: usize, items| {
@@ -330,5 +333,16 @@ mod tests {
         };
         assert_eq!((on(1, 100), on(2, 100), on(3, 100)), (1, 20, 30));
         assert_eq!((on(3, 7), on(3, 0)), (7, 1));
+    }
+
+    #[test]
+    fn errors_of_blocks_are_those_of_models_and_of_the_tree() {
+        let bag = named(BlockError::Expectation { block: 1, error: GridError::Overflow { bag: 3 } }, 40);
+        assert!(matches!(bag, EstimatorError::Grid(GridError::Overflow { bag: 43 })), "{bag}");
+        let model = named(BlockError::Maximization(GridError::ShapeMismatch), 40);
+        assert!(matches!(model, EstimatorError::Grid(GridError::ShapeMismatch)), "{model}");
+        let tree = BlockError::<GridError>::Reduction(ReductionError::Memory { elements: 9 });
+        let tree = named(tree, 40);
+        assert!(matches!(tree, EstimatorError::Memory { elements: 9 }), "{tree}");
     }
 }

@@ -231,7 +231,7 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
             Some(end) if run.stage >= last_stage => {
                 let mut outcome = Outcome::new(at, end);
                 outcome.iterations = updates;
-                self.unevaluated &= !self.end_run(run, &outcome);
+                self.end_run(run, &outcome);
             }
             Some(_) => self.run = Some(run.end_stage()),
             None => self.run = Some(run),
@@ -254,9 +254,7 @@ impl<E: Estimator, D: Borrow<E::Data>> Training<E, D> {
         let previous = previous.map(|learner| *learner);
         let (learner, statistics) = self.plan.start(self.data.borrow(), run.stage, previous, &mut run.rng)?;
         let phase = match stage.initial_phase {
-            InitialPhase::Stepwise { plan, .. } if !self.stopping => {
-                Fit::Stepwise { fit: StepwiseFit::new(plan), pass: None }
-            }
+            InitialPhase::Stepwise { plan, .. } => Fit::Stepwise { fit: StepwiseFit::new(plan), pass: None },
             _ => Fit::Iterations(Iterations::new(stage.em)),
         };
         run.state = State::At(Box::new(Fitting { learner, statistics, updates: 0, phase }));

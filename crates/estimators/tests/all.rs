@@ -1,9 +1,15 @@
 //! All tests of the crate in one program, so that what they instantiate is compiled once.
 
+mod boxed;
+mod componential_models;
+mod componential_stages;
 mod componential_training;
 mod damaged_models;
 mod distributed_files;
+mod distributed_steps;
 mod fuzzing;
+mod grid_models;
+mod grid_options;
 mod grid_training;
 mod harmonium_chain;
 mod harmonium_features;
@@ -23,3 +29,4 @@ mod topographic_cells;
 mod topographic_latent;
 mod topographic_separation;
 mod topographic_training;
+mod training_state;
