@@ -206,7 +206,6 @@ impl Error for EstimatorError {
         match self {
             Self::Corpus(error) => error.source(),
             Self::File(error) => error.source(),
-            Self::Features(error) => error.source(),
             _ => None,
         }
     }

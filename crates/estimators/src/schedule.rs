@@ -141,5 +141,10 @@ mod tests {
         assert_eq!(schedule.share_done(0, 1, 0), 0.1);
         assert_eq!(schedule.share_done(0, 1, 5), 0.15);
         assert_eq!(schedule.share_done(1, 1, 16), 1.0);
+        // Without any work a restart is done when it is over.
+        let nothing = Stage { extents: vec![2], initial_phase: InitialPhase::Plain, em: em(4), work: 0.0 };
+        let schedule = Schedule { stages: vec![nothing], ..schedule };
+        assert_eq!([schedule.share_done(0, 0, 4), schedule.share_done(1, 0, 0)], [0.0, 0.5]);
+        assert_eq!(schedule.share_done(2, 0, 0), 1.0);
     }
 }

@@ -107,7 +107,7 @@ fn harmonium<T: Stored>(kind: HarmoniumKind) -> ModelFile {
 }
 
 /// A fitted model of every kind, with a name and a vocabulary.
-fn models() -> Vec<(String, ModelFile)> {
+pub(crate) fn models() -> Vec<(String, ModelFile)> {
     let mut models = vec![
         ("grid, f32".to_owned(), grid::<f32>().to_file()),
         ("grid, f64".to_owned(), grid::<f64>().to_file()),
