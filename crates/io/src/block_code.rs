@@ -40,7 +40,8 @@ pub(crate) fn encode<C: Scalar>(bags: &CsrBuf<C>, bytes: &mut Vec<u8>) {
     }
 }
 
-/// The bags that `bytes` are of, added to tables that have memory for them: the ends of bags, features and counts.
+/// The bags that `bytes` are of, in tables that are empty, but for the 0 at which offsets begin, and have memory for them: the ends of
+/// bags, features and counts.
 ///
 /// None if they are not of so many bags and entries, or go on after them. Features ascend in every bag; whether they and
 /// the counts are what they may be is for the reader to check.
