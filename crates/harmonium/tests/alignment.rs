@@ -20,7 +20,13 @@ fn a_rotated_sample_is_added_with_its_weight() {
     let mut mean = [1.0_f64, 1.0, 2.0, 2.0];
     add_rotated(&w, None, 2, -2.0, &mut mean).unwrap();
     assert_eq!(mean, [-1.0, -3.0, 8.0, 1.0]);
+    // The topics of a word in turn.
+    let (turn, mut mean) = ([0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0], [0.0; 3]);
+    add_rotated(&[1.0, 2.0, 3.0], Some(&turn), 3, 1.0, &mut mean).unwrap();
+    assert_eq!(mean, [3.0, 1.0, 2.0]);
     let length = |table, expected, found| Err(E::Length { table, expected, found });
+    assert_eq!(add_rotated(&[1.0; 3], Some(&turn[..6]), 3, 1.0, &mut mean), length("rotation", 9, 6));
+    let mut mean = [0.0; 4];
     assert_eq!(add_rotated(&w, None, 2, 1.0, &mut [0.0; 3]), length("mean", 4, 3));
     assert_eq!(add_rotated(&w, Some(&q[..3]), 2, 1.0, &mut mean), length("rotation", 4, 3));
     assert_eq!(add_rotated(&w[..3], None, 2, 1.0, &mut mean), length("w", 2, 3));
