@@ -125,11 +125,6 @@ pub(crate) fn same_length(table: &'static str, expected: usize, found: usize) ->
     if expected == found { Ok(()) } else { Err(HarmoniumError::Length { table, expected, found }) }
 }
 
-/// Checks a slice of scratch, which may be longer than needed.
-pub(crate) fn long_enough(expected: usize, found: usize) -> Result<(), HarmoniumError> {
-    if found >= expected { Ok(()) } else { Err(HarmoniumError::Scratch { expected, found }) }
-}
-
 /// The first so many elements of a scratch, and the rest.
 pub(crate) fn take<T>(scratch: &mut [T], len: usize) -> Result<(&mut [T], &mut [T]), HarmoniumError> {
     let found = scratch.len();

@@ -4,7 +4,7 @@ use countgrid_math::Real;
 
 use crate::{
     Harmonium, HarmoniumError,
-    error::{long_enough, same_length, take},
+    error::{same_length, take},
     model::log_base,
     wide::Wide,
 };
@@ -148,8 +148,7 @@ impl<'a, T: Real, S: AsRef<[T]>> Terms<'a, T, S> {
     ) -> Result<T, HarmoniumError> {
         let (model, parts) = (self.model, self.model.parts());
         same_length("terms", self.count(), terms.len())?;
-        long_enough(model.shape().topics(), scratch.len())?;
-        // Checks the document, too.
+        // Checks the document and the scratch.
         model.log_unnormalised(bag, 0, features, scratch)?;
         let (h, _) = take(scratch, model.shape().topics())?;
         let (of_words, of_features) = self.blocks();

@@ -2,8 +2,15 @@
 
 mod common;
 
+mod alignment;
+mod annealing;
+mod chains;
 mod diagnostics;
 mod edges;
 mod equations;
 mod identities;
+mod learning;
+mod metropolis;
+mod perfect;
+mod random_models;
 mod sampling;

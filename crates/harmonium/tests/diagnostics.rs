@@ -28,6 +28,10 @@ fn effective_sample_sizes_by_hand() {
     // Every other step undoes the one before: worth more than independent draws, which is not said.
     let back_and_forth: Vec<f64> = (0..8).map(|t| if t % 2 == 0 { 1.0 } else { -1.0 }).collect();
     assert_eq!(effective_sample_size(&back_and_forth).unwrap(), 8.0);
+    // Twelve times 32, 17, 1, -1, -2, 3, ...: the second pair is zero, where the sum ends.
+    let level = [2.0, 3.0, 1.0, 0.0, -1.0, 0.0, 2.0, 0.0, -2.0, -1.0, -2.0, -2.0];
+    let found = effective_sample_size(&level).unwrap();
+    assert!((found - 12.0 * 32.0 / (2.0 * 49.0 - 32.0)).abs() < 1e-14 * 6.0, "{found}");
     let short = HarmoniumError::Nothing { what: "four values of a trace" };
     assert_eq!(effective_sample_size(&[0.0; 3]), Err(short));
     let broken = effective_sample_size(&[0.0, 1.0, f64::NAN, 0.0]);
@@ -105,6 +109,14 @@ fn r_hat_by_hand_and_what_it_refuses() {
     let length = |expected, found| HarmoniumError::Length { table: "traces", expected, found };
     assert_eq!(r_hat(&[0.0; 9], 4), Err(length(8, 9)));
     assert_eq!(r_hat(&[0.0; 4], 5), Err(length(0, 4))); // no chain
+}
+
+/// Means are good to 2⁻²⁷ at 10⁸, and sums around them as good as squares of a unit.
+#[test]
+fn r_hat_knows_no_offset() {
+    let near = [0.0, 1.0, 3.0, 1.0, 0.0, 2.0, 4.0, 1.0, 2.0, 2.0, 5.0, 3.0, 1.0, 1.0, 0.0, 2.0, 3.0, 2.0];
+    let (near, far) = (r_hat(&near, 6).unwrap(), r_hat(&near.map(|x| x + 1e8), 6).unwrap());
+    assert!(near > 1.1 && (near - far).abs() < 1e-7, "{near} {far}");
 }
 
 #[test]

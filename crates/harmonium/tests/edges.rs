@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::*;
-use countgrid_counts::{Bag, Dense};
+use countgrid_counts::{Bag, Dense, Length};
 use countgrid_em::{FreeEnergy, Tables, TablesExt, TablesMutExt};
 use countgrid_harmonium::{
     Chains, Document, Draws, Gradient, Grouping, Guard, Harmonium, HarmoniumError as E, IsingModel, Noise,
@@ -43,6 +43,55 @@ fn shapes_and_tables_are_checked() {
         E::Diverged { table: "w", step: 0.5 }.to_string(),
         "a step of size 0.5 has driven `w` out of the finite numbers: take a smaller one"
     );
+}
+
+/// Every length of a shape, eight bytes an element, can be addressed.
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn shapes_beyond_addresses_are_refused() {
+    let (half, most) = (1 << 31, 1 << 60);
+    for shape in [
+        Shape::words(most, 1),
+        Shape::words(half, half),
+        Shape::words(1, 1 << 32), // of the square of the topics
+        Shape::dual_wing(most, most, 1),
+        Shape::dual_wing(1, most, 1),
+        Shape::rate_adapting(1, most),
+    ] {
+        assert!(matches!(shape, Err(E::TooLarge { .. })), "{shape:?}");
+    }
+    for shape in [Shape::words(1 << 44, 1 << 10), Shape::words(1, 1 << 28), Shape::dual_wing(1, 1 << 50, 1)] {
+        assert!(shape.is_ok(), "{shape:?}");
+    }
+}
+
+#[test]
+fn a_constant_of_a_refused_shape_says_why() {
+    let reason = |shape: Result<Shape, E>| shape.unwrap_err().constant_reason();
+    for empty in [Shape::words(0, 1), Shape::words(1, 0), Shape::dual_wing(1, 0, 1)] {
+        assert_eq!(reason(empty), "no words, no topics, or a dual wing without features");
+    }
+    assert_eq!(reason(Shape::words(usize::MAX, 1)), "the tables are more than can be addressed");
+    assert_eq!(reason(Err(E::ShapeMismatch)), "this is no shape");
+}
+
+#[test]
+fn lengths_are_those_of_the_tables() {
+    let shape = Shape::dual_wing(3, 2, 4).unwrap();
+    assert_eq!((shape.rows(), shape.couplings_len(), shape.precision_len()), (5, 20, 16));
+    assert_eq!((shape.gradient_len(), shape.model_len()), (3 + 20 + 2, 3 + 20 + 3 + 2 + 2));
+    // What the free energy of a document takes.
+    let model = random(shape, 0.1, 0.1, 1, 1);
+    let terms = Terms::new(&model, Grouping::Topic, 0.0).unwrap();
+    let document = Document::new(Bag::new(3, &[0, 2], &[1_u8, 1]).unwrap(), &[0.5, 0.25]).unwrap();
+    assert_eq!((terms.term_count(&document), terms.scratch_len(&document)), (1 + 1 + 4 + 1, 4));
+    assert_eq!(document.length(), 2.0);
+    let single = random(Shape::words(3, 4).unwrap(), 0.1, 0.1, 1, 1);
+    let terms = Terms::new(&single, Grouping::Word, 0.0).unwrap();
+    let bag = Bag::new(3, &[0, 2], &[1_u8, 1]).unwrap();
+    assert_eq!((terms.term_count(&bag), terms.scratch_len(&bag)), (3 + 4 + 1, 4));
+    let short = terms.free_energy_terms(&bag, &mut [0.0; 8], &mut [0.0; 3]);
+    assert_eq!(short, Err(E::Scratch { expected: 4, found: 3 }));
 }
 
 #[test]

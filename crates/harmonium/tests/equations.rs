@@ -152,3 +152,26 @@ fn marginal(model: &Model, x: &[u8]) -> f64 {
     let biases: f64 = x.iter().zip(model.alpha()).map(|(&x, a)| f64::from(x) * a).sum();
     biases + 0.5 * (0..topics).map(|j| pull(j) * pull(j)).sum::<f64>()
 }
+
+/// `log mean Π (1 + exp(α + W h))^n`, and `(J/2) log 2π` between visible and joint normalisers.
+#[test]
+fn estimates_of_normalisers_by_hand() {
+    let shape = Shape::words(2, 2).unwrap();
+    let tables = vec![0.3, -0.5, 0.7, -0.2, 0.4, 0.9, 1.0, 3.0];
+    let model = countgrid_harmonium::Harmonium::new(shape, tables, &mut []).unwrap();
+    let of = |a: f64, b: f64| {
+        (1.0 + (0.3 + 0.7 * a - 0.2 * b).exp()) * (1.0 + (-0.5 + 0.4 * a + 0.9 * b).exp()).powi(3)
+    };
+    let mut logs = [0.0; 2];
+    let found = model.naive_log_partition(&[0.5, -1.5, 2.0, 0.25], &mut logs).unwrap();
+    let (first, second) = (of(0.5, -1.5), of(2.0, 0.25));
+    assert!((logs[0] - first.ln()).abs() < 1e-14 && (logs[1] - second.ln()).abs() < 1e-14, "{logs:?}");
+    assert!((found - (0.5 * (first + second)).ln()).abs() < 1e-14, "{found}");
+    for topics in 1..4 {
+        let model = random(Shape::words(1, topics).unwrap(), 1.0, 1.0, 1, 1);
+        let expected = 7.0 + 0.5 * topics as f64 * (2.0 * std::f64::consts::PI).ln();
+        assert!((model.joint_log_partition(7.0) - expected).abs() < 1e-14);
+        let rate = random(Shape::rate_adapting(1, topics).unwrap(), 1.0, 1.0, 1, 1);
+        assert_eq!(rate.joint_log_partition(7.0), 7.0);
+    }
+}

@@ -51,3 +51,43 @@ pub(crate) fn close(what: &str, found: f64, expected: f64, standard_error: f64) 
     let deviation = (found - expected).abs() / standard_error;
     assert!(deviation < 4.5, "{what}: {found}, expected {expected}: {deviation:.1} standard errors off");
 }
+
+/// The same numbers again and again, so that their order does not matter, and how many were asked for.
+pub(crate) struct Same {
+    pub uniform: f64,
+    pub normal: f64,
+    pub asked: (usize, usize), // uniform, normal
+}
+
+impl Same {
+    pub(crate) fn new(uniform: f64, normal: f64) -> Self {
+        Self { uniform, normal, asked: (0, 0) }
+    }
+}
+
+impl Noise<f64> for Same {
+    fn uniform(&mut self) -> f64 {
+        self.asked.0 += 1;
+        self.uniform
+    }
+    fn normal(&mut self) -> f64 {
+        self.asked.1 += 1;
+        self.normal
+    }
+}
+
+pub(crate) fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+/// The smallest `k` with `P(X ≤ k) > u` of Poisson events.
+pub(crate) fn poisson_quantile(rate: f64, u: f64) -> f64 {
+    let (mut k, mut p) = (0.0, (-rate).exp());
+    let mut below = p;
+    while below <= u {
+        k += 1.0;
+        p *= rate / k;
+        below += p;
+    }
+    k
+}
