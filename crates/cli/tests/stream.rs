@@ -59,7 +59,9 @@ fn a_streamed_fit_says_so_and_has_many_blocks() {
         let stream = events.iter().find(|event| event["event"] == "stream").unwrap();
         assert!(stream["blocks"].as_u64().unwrap() > 10, "{input}: {stream}");
         let entries = stream["entries"].as_u64().unwrap();
-        assert!(stream["bytes"].as_u64().unwrap() > 8 * entries, "{input}: {stream}");
+        // At least a byte for each, and far from the eight that they have in memory.
+        let bytes = stream["bytes"].as_u64().unwrap();
+        assert!((entries..4 * entries).contains(&bytes), "{input}: {stream}");
         let memory = [&["fit", input, "--json"], &BLOCKS[..]].concat();
         assert!(!stdout(folder.path(), &memory).contains("\"stream\""), "{input}: there is room in memory");
     }
