@@ -62,7 +62,7 @@ impl Phrases {
                 let joined = place == from || part.joined;
                 let Some(&next) = self.next.get(&(beginning, part.word)).filter(|_| joined) else { break };
                 beginning = next;
-                if let Some(own) = self.numbers[next as usize - 1].filter(|_| place > from) {
+                if let Some(own) = self.numbers[next as usize - 1] {
                     (end, number) = (place + 1, Some(own));
                 }
             }
@@ -220,7 +220,9 @@ mod tests {
             let found = association(both, both + left, both + right, both + left + right + neither);
             assert!((found - expected).abs() < 0.006, "{found} {expected}");
         }
-        assert!(association(1, 50, 50, 100) < 0.0, "fewer than by chance");
+        for both in [1, 10, 24] {
+            assert!(association(both, 50, 50, 100) < 0.0, "fewer than by chance");
+        }
         assert_eq!(association(25, 50, 50, 100).abs(), 0.0);
     }
 
@@ -256,5 +258,69 @@ mod tests {
         for passes in [2, 3, 7] {
             assert_eq!(of(passes), expected);
         }
+    }
+
+    /// What each round finds in three documents, each of these runs of words, so often; all words may be of phrases.
+    fn rounds(words: usize, runs: &[(&[u32], usize)]) -> Vec<Vec<[u32; 2]>> {
+        let mut document = Vec::new();
+        for &(run, times) in runs {
+            for _ in 0..times {
+                document
+                    .extend(run.iter().enumerate().map(|(place, &word)| Part { word, joined: place > 0 }));
+            }
+        }
+        let mut search = Search::new(&vec![3; words], 3, 1);
+        let (mut phrases, mut rounds, mut number) = (Phrases::default(), Vec::new(), words as u32);
+        loop {
+            (0..3).for_each(|_| search.add(&phrases, &document));
+            let (found, again) = search.next(number as usize - words);
+            for &pair in &found {
+                phrases.insert(pair, number);
+                number += 1;
+            }
+            rounds.push(found);
+            if !again {
+                return rounds;
+            }
+        }
+    }
+
+    /// One use in ten of the rarer part, and not one less, however far from independence.
+    #[test]
+    fn a_tenth_of_the_uses_is_enough() {
+        let of = |both| {
+            let others = 100 - both;
+            let runs: [(&[u32], usize); 4] =
+                [(&[0, 1], both), (&[0, 2], others), (&[3, 1], others), (&[4, 5], 10_000)];
+            rounds(6, &runs).swap_remove(0)
+        };
+        // Far above the threshold, 2 ln(36 / 0.0005).
+        assert!(association(3 * 9, 300, 300, 3 * 10_191) > 60.0);
+        assert_eq!(of(9), [[0, 2], [3, 1], [4, 5]]);
+        assert_eq!(of(10), [[0, 1], [0, 2], [3, 1], [4, 5]]);
+    }
+
+    /// The second round tries pairs of each phrase and each word, in both orders.
+    #[test]
+    fn a_phrase_and_a_word_are_significant_among_all_such_pairs() {
+        let mut just_below = 0;
+        for times in 1..40 {
+            // Word 4 once after the phrase of 0 and 1, which others follow eight times; others follow one another evenly.
+            let others = [5, 6, 7, 8];
+            let after = others.map(|other| [0, 1, other]);
+            let even: Vec<[u32; 2]> = others.iter().flat_map(|&a| others.map(|b| [a, b])).collect();
+            let mut runs: Vec<(&[u32], usize)> = vec![(&[0, 1, 4], 1), (&[2, 3], 5)];
+            runs.extend(after.iter().map(|run| (&run[..], 2)));
+            runs.extend(even.iter().map(|run| (&run[..], times)));
+            let [first, second] = &rounds(9, &runs)[..] else { panic!("two rounds") };
+            assert!(first.len() > 1 && first[0] == [0, 1], "{first:?}");
+            assert!(first.iter().all(|pair| pair[0] < 5), "the others make none: {first:?}");
+            let ratio = association(3, 27, 3, 3 * (9 + 16 * times as u64));
+            let tried = 2.0 * 9.0 * first.len() as f64;
+            let threshold = 2.0 * ln(tried * 2.0 / 1e-3);
+            assert_eq!(second.contains(&[9, 4]), ratio > threshold, "{times}: {ratio} {threshold}");
+            just_below += usize::from(ratio < threshold && ratio > threshold - 1.0);
+        }
+        assert!(just_below > 0, "a threshold that is little lower would find more");
     }
 }

@@ -176,6 +176,7 @@ fn the_least_count_follows_the_number_of_documents() {
 fn one_document_keeps_its_words() {
     let bags = bags(["alpha beta alpha"], &TextOptions::default()).unwrap();
     assert_eq!((bags.vocabulary.len(), bags.bags.counts()), (2, &[2, 1][..]));
+    assert!(!bags.is_empty());
 }
 
 #[test]

@@ -92,6 +92,11 @@ fn texts_tell_their_language() {
     for short in ["", "Ameise", "42", "Müller Meier Schmidt", "https"] {
         assert_eq!(Language::detect(short), None, "{short}");
     }
+    // So many letters are needed, though fewer would be compared as well.
+    let text = "größere Städte führen häufig Brücken über Flüs";
+    assert_eq!(text.chars().filter(|c| c.is_alphabetic()).count(), 40);
+    assert_eq!(Language::detect(text).map(Language::code), Some("de"));
+    assert_eq!(Language::detect(text.strip_suffix('s').unwrap()), None);
     // A character across the end of what is looked at.
     let long = "ä".repeat(5_000);
     let _ = Language::detect(&format!("x{long}"));
@@ -107,6 +112,20 @@ fn stop_words_tell_the_language() {
     assert_eq!(Language::detect(&german).map(Language::code), None);
     assert_eq!(told(&german), "de");
     assert_eq!(told("Ameisen und ihre Spur"), "en"); // two
+    // Twice as many as of another language, in texts of too few letters to compare.
+    let danish = "og jeg det er som mig havde hvad noget";
+    for (text, own, code) in [(danish, 9, "en"), (&format!("{danish} sig"), 10, "da")] {
+        let count = |code| {
+            text.split(' ').filter(|word| language(code).stop_words().any(|other| other == *word)).count()
+        };
+        assert_eq!((count("da"), count("no")), (own, 5));
+        assert_eq!(told(text), code, "{text}");
+    }
+    // Letters do not tell it against the stop words of English.
+    let title = "Kommissionsmitteilung Europäischer Gemeinschaften, Wirtschaftspolitische Zusammenarbeit";
+    let english = format!("The {title}");
+    assert_eq!((Language::detect(&english).map(Language::code), told(title)), (Some("de"), "de"));
+    assert_eq!(told(&english), "en");
     for text in [GERMAN, FRENCH, RUSSIAN, ENGLISH] {
         assert_eq!(Some(told(text)), Language::detect(text).map(Language::code), "{text}");
     }
@@ -137,6 +156,7 @@ fn elisions_are_cut() {
     );
     assert_eq!(tokens("dell'arte e l'albero nell'acqua", &in_language("it")), ["arte", "albero", "acqua"]);
     assert_eq!(tokens("l'home d'aigua", &in_language("ca")), ["home", "aigua"]);
+    assert_eq!(tokens("d'ith b'fhéidir m'athair", &in_language("ga")), ["ith", "fhéidir", "athair"]);
     assert_eq!(tokens("prud'homme", &in_language("fr")), ["prud'homme"]);
     assert_eq!(tokens("o'clock d'artagnan", &in_language("en")), ["o'clock", "d'artagnan"]);
 }
@@ -163,6 +183,15 @@ fn text_without_spaces_is_cut_by_dictionaries() {
     let long = "程序Hello world程序".repeat(3_000);
     assert_eq!(tokens(&long, &in_language("zh")).len(), 4 * 3_000);
     assert_eq!(tokens(&"程序".repeat(10_000), &in_language("zh")).concat().chars().count(), 20_000);
+}
+
+/// A model of a collection that dictionaries cut nothing of can be read without them.
+#[cfg(feature = "segmenter")]
+#[test]
+fn dictionaries_are_needed_where_they_cut_a_text() {
+    let needed = |texts: [&str; 2]| bags(texts, &TextOptions::default()).unwrap().options.segment;
+    assert!(!needed(["red ants", "naïve Ameisen"]));
+    assert!(needed(["我们的程序可以打开文件", "red ants"]));
 }
 
 #[test]
@@ -250,6 +279,20 @@ fn a_language_after_thousands_of_titles_is_found() {
     // So many that each is compared, and so few that they are none of the collection's languages.
     assert_eq!(of(3_000, 500).languages, [(language("en"), 3_000), (language("fr"), 500)]);
     assert_eq!(known(&of(5_000, 20)), ["en"]);
+}
+
+/// The first that is compared after 4,096 titles counts for 16, as every sixteenth does; the others are as if too short to tell, which
+/// a stop word may.
+#[test]
+fn one_title_in_sixteen_counts_for_so_many() {
+    let english = "Understanding programming language semantics through operational reasoning";
+    let french = "Méthodologie générale de conception logicielle, systèmes répartis hétérogènes";
+    assert_eq!(Language::detect(french).map(Language::code), Some("fr"));
+    let titles = |second| std::iter::repeat_n(english, 4_096).chain(std::iter::repeat_n(french, second));
+    let of = |second| bags(titles(second), &TextOptions::default()).unwrap().languages;
+    // The first, the 17th and the 33rd are compared: 48 of 4,129 are more than a hundredth, 32 are less.
+    assert_eq!(of(33), [(language("en"), 4_096), (language("fr"), 33)]);
+    assert_eq!(of(32), [(language("en"), 4_128)]);
 }
 
 /// Where several languages are frequent every later title may tell to be in one of them, and what others there are is seen in one of sixteen.

@@ -86,6 +86,21 @@ proptest! {
     }
 }
 
+/// One in a hundred documents of all parts together makes a language, and one in 101 does not.
+#[test]
+fn languages_are_told_by_all_documents_together() {
+    let mut texts = vec![SENTENCES[3].to_owned(); 100];
+    texts.push(SENTENCES[0].to_owned());
+    for first in [0, 1] {
+        let (texts, options) = (&texts[first..], TextOptions::default());
+        let whole = whole(texts, &options);
+        assert_eq!(whole.options.languages == Languages::english(), first == 0);
+        for borders in [&[][..], &[50], &[99, 100]] {
+            assert_same(&whole, &in_parts(texts, borders, &options));
+        }
+    }
+}
+
 /// Of thousands of titles in one language not all are compared by their letters: those that one machine passes over are passed over in parts, too.
 #[test]
 fn the_same_titles_are_passed_over() {

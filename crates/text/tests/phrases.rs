@@ -34,6 +34,9 @@ fn words_that_belong_together_are_one() {
     assert_eq!(phrases(&texts, &options()), ["hard drive"]);
     let found = bags(&texts, &options()).unwrap();
     assert!(!found.vocabulary.iter().any(|word| word == "hard" || word == "drive"), "{:?}", found.vocabulary);
+    // What is always part of a phrase is no word by itself, however few documents are asked for.
+    let all = bags(&texts, &TextOptions { min_count: Some(0), ..options() }).unwrap();
+    assert_eq!((&all.vocabulary, all.summary.words, all.summary.rare), (&found.vocabulary, 12, 0));
     assert_eq!(phrases(&texts, &TextOptions { phrases: false, ..options() }), [""; 0]);
     assert_eq!(phrases(&collection("In New York City:"), &options()), ["new york city"]);
     assert_eq!(phrases(&collection("machine-learning;"), &options()), ["machine learning"]);
@@ -55,6 +58,34 @@ fn phrases_end_where_sentences_do() {
     }
     let none = TextOptions { stop_words: StopWords::None, ..options() };
     assert_eq!(phrases(&collection("hard the drive,"), &none), ["hard the drive"]);
+}
+
+#[test]
+fn phrases_have_three_words_at_most() {
+    let texts = collection("In New York City: hard drive red sky,");
+    assert_eq!(phrases(&texts, &options()), ["hard drive", "new york city", "red sky"]);
+}
+
+/// However often it is in two, and however many documents its words are in.
+#[test]
+fn phrases_are_in_three_documents_at_least() {
+    for (documents, expected) in [(2, &[][..]), (3, &["hard drive"])] {
+        let mut texts = collection("hard, drive,");
+        texts[..documents].iter_mut().for_each(|text| text.push_str(&"; hard drive".repeat(20)));
+        assert_eq!(phrases(&texts, &options()), expected, "{documents}");
+    }
+}
+
+#[test]
+fn new_text_has_phrases_where_its_words_are_joined() {
+    let tokenizer = Tokenizer::new(&options()).unwrap();
+    let vocabulary = Vocabulary::new(&["drive", "hard", "hard drive"], &tokenizer);
+    for text in ["a hard drive", "Hard-drive"] {
+        assert!(vocabulary.features(text).eq([Some(2)]), "{text}");
+    }
+    for text in ["hard. Drive", "hard, drive", "hard the drive"] {
+        assert!(vocabulary.features(text).eq([Some(1), Some(0)]), "{text}");
+    }
 }
 
 /// Dictionaries have said what the words are.

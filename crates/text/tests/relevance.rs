@@ -123,9 +123,29 @@ fn is_greedy(
 
 #[test]
 fn items_without_labels_and_features_beyond_the_end_are_left_out() {
-    let levels = Levels::presence(1, vec![vec![(0, 1.0), (5, 1.0)], vec![], vec![(0, 1.0)]]);
+    let levels =
+        Levels::presence(1, vec![vec![(0, 1.0), (1, 1.0), (5, 1.0)], vec![(0, 0.0)], vec![(0, 1.0)]]);
     assert!((levels.information(&[0, 1])[0] - 2f64.ln()).abs() <= TOLERANCE);
     assert_eq!(levels.information(&[]), [0.0]);
     assert_eq!(Levels::presence(0, Bags::new()).mrmr(&[], 3), [0usize; 0]);
     assert_eq!(variances(2, &[]), [0.0, 0.0]);
+    assert_eq!(variances(1, &[vec![(1, 5.0)], vec![(0, 2.0)]]), [1.0]);
+}
+
+/// The mean is 0 and half a deviation 1, both without rounding.
+#[test]
+fn half_a_deviation_is_within() {
+    let values = [-1.0, 1.0, 4.0, -2.0, -2.0, 2.0, -1.0, -1.0];
+    let within_below_above = [0, 0, 2, 1, 1, 2, 0, 0];
+    let levels = Levels::deviations(1, &values.map(|value| vec![(0, value)]));
+    // The levels tell the labels, whose entropy it is: of shares of 1/2, 1/4 and 1/4.
+    let found = levels.information(&within_below_above)[0];
+    assert!((found - 1.5 * 2f64.ln()).abs() <= TOLERANCE, "{found}");
+}
+
+#[test]
+fn of_equal_features_the_first_is_chosen() {
+    let both = vec![(0, 1.0), (1, 1.0)];
+    let levels = Levels::presence(3, [both.clone(), both, vec![(2, 1.0)], vec![]]);
+    assert_eq!(levels.mrmr(&[0, 0, 1, 1], 1), [0]);
 }

@@ -71,6 +71,28 @@ fn options_are_checked() {
     let refused = new(TextOptions { min_letters: 3, max_letters: 2, ..TextOptions::default() });
     assert_eq!(refused, Err(TextError::Letters { min: 3, max: 2 }));
     assert!(new(TextOptions { min_letters: 0, max_letters: 0, ..TextOptions::default() }).is_err());
+    assert_eq!(
+        tokens("ab abc abcd", &TextOptions { min_letters: 3, max_letters: 3, ..all_words() }),
+        ["abc"]
+    );
+}
+
+#[test]
+fn errors_name_what_was_refused() {
+    let cases = [
+        (TextError::MaxShare { found: 2.5 }, &["share", "2.5"][..]),
+        (TextError::Letters { min: 31, max: 7 }, &["31", "7"]),
+        (TextError::Ngrams, &["n-grams"]),
+        (TextError::Language, &["language"]),
+        (TextError::Segmenter, &["`segmenter`"]),
+        (TextError::TooMany { document: 41 }, &["41"]),
+        (TextError::PhrasesInParts, &["phrases"]),
+        (TextError::OtherDocuments { expected: 52, found: 63 }, &["52", "63"]),
+    ];
+    for (error, words) in cases {
+        let text = error.to_string();
+        assert!(words.iter().all(|word| text.contains(word)), "{text}");
+    }
 }
 
 #[test]
@@ -102,6 +124,8 @@ fn counting_knows_the_vocabulary_alone() {
     let vocabulary = Vocabulary::new(&["dog", "cat", "dog"], &tokenizer);
     assert_eq!(vocabulary.count("Dog cat bird the dog"), [(0, 2), (1, 1)]);
     assert_eq!(vocabulary.count(""), []);
+    assert!(vocabulary.features("Dog cat bird the dog").eq([Some(0), Some(1), None, Some(0)]));
+    assert_eq!(vocabulary.features("").count(), 0);
 }
 
 #[test]
