@@ -101,8 +101,15 @@ mod tests {
         let totals = BagTotals { features: 1000, bags: 10, non_empty: 10, tokens: 1e4 };
         let [one, two, three] =
             [1, 2, 3].map(|restarts| plan::<f64>(&layout(&[32, 32]), &totals, restarts, None).unwrap());
-        let learner = one.shape.grid_len() + one.shape.histograms_len::<f64>();
+        let shape = one.shape;
+        let learner = shape.grid_len() + shape.histograms_len::<f64>();
         assert_eq!((two.bytes - one.bytes, three.bytes), (8 * learner as u128, two.bytes));
+        // All of it by itself.
+        let (sums, scratch) = (shape.sums_len::<f64>(), shape.scratch_len::<f64>(one.chunk));
+        assert!(shape.posterior_scratch_len::<f64>(one.chunk) > shape.plane_scratch_len());
+        assert_eq!(one.bytes, 8 * (learner + sums + scratch) as u128);
+        let checkpoints = [1, 2].map(|copies| 8 * (copies * shape.grid_len() + sums) as u128);
+        assert_eq!([one.checkpoint, two.checkpoint], checkpoints);
     }
 
     #[test]
