@@ -10,11 +10,13 @@ half of its tokens given the other half is in nats per token, with the standard 
 So many topics of a library have as many parameters as a grid of so many cells, a square if its side is whole; a grid of the size that it
 has by itself is beside them. Each row is a fit: a grid's after so many passes in mini-batches or by its defaults, a componential grid's after
 so many iterations, of the others after so many passes or sweeps, all of which `--effort` multiplies. Seconds are of the processor, on one thread, of the fit
-alone; a grid's have the reading of counts, too.
+alone; a grid's have the reading of counts, too. MB are what a library takes at most besides the matrix of counts that it is given, and of a
+grid all that the program has.
 """
 
 import argparse
 import math
+import os
 import warnings
 
 import numpy as np
@@ -25,7 +27,9 @@ from peers import (
     completed_by_grid,
     completed_by_topics,
     counts,
+    forget_peak,
     halves,
+    peak_memory,
     processor_seconds,
     read,
     topics_of,
@@ -166,13 +170,13 @@ def main():
     print(f"{fit.shape[0]} documents of {fit.sum() / fit.shape[0]:.1f} tokens, {held.sum()} held out, {len(words)} words")
     shares = np.maximum(np.asarray(fit.sum(axis=0)).ravel() / fit.sum(), 1e-9)
     print(f"By the frequencies of words alone: {np.asarray(scored.sum(axis=0)).ravel() @ np.log(shares) / scored.sum():.4f}")
-    print("| model | parameters | after | seconds | nats per token |\n|---|---|---|---|---|", flush=True)
+    print("| model | parameters | after | seconds | MB | nats per token |\n|---|---|---|---|---|---|", flush=True)
     rows = []
 
-    def show(name, parameters, after, seconds, log):
+    def show(name, parameters, after, seconds, megabytes, log):
         mean, error = document_errors(log, given, scored)
         rows.append((name, parameters, after, seconds, mean, error))
-        print(f"| {name} | {parameters:,} | {after} | {seconds:.1f} | {mean:.4f} ± {error:.4f} |", flush=True)
+        print(f"| {name} | {parameters:,} | {after} | {seconds:.1f} | {megabytes:,.0f} | {mean:.4f} ± {error:.4f} |", flush=True)
 
     side = math.isqrt(args.topics)
     same = f"{side}x{side}" if side * side == args.topics else f"1x{args.topics}"
@@ -181,16 +185,19 @@ def main():
         for after, grid in of_grid(args.program, fit, size, args.effort) if "grid" in chosen else ():
             h, extents = grid.windows(), "x".join(map(str, grid.extents))
             log = lambda one, rest: completed_by_grid(h, grid.of_windows, one, rest)  # noqa: E731
-            show(f"grid {extents}", h.size, after, grid.seconds, log)
+            show(f"grid {extents}", h.size, after, grid.seconds, grid.megabytes, log)
     for after, grid in of_componential(args.program, fit, same, args.effort) if "componential" in chosen else ():
         beta = np.ascontiguousarray(grid.windows().T)
         log = lambda one, rest: completed_by_topics(beta, grid.of_windows, one, rest)  # noqa: E731
-        show(f"componential grid {same}", beta.size, after, grid.seconds, log)
+        show(f"componential grid {same}", beta.size, after, grid.seconds, grid.megabytes, log)
     libraries = {"scikit-learn": of_sklearn, "tomotopy": of_tomotopy, "gensim": of_gensim}
     for name, library in libraries.items():
+        before = forget_peak()
         for after, seconds, beta, alpha in library(fit, words, args.topics, args.effort) if name in chosen else ():
+            megabytes = peak_memory(os.getpid()) - before
             log = lambda one, rest: completed_by_topics(beta, alpha, one, rest)  # noqa: E731
-            show(f"LDA of {name}{', online' if name == 'scikit-learn' else ''}", beta.size, after, seconds, log)
+            show(f"LDA of {name}{', online' if name == 'scikit-learn' else ''}", beta.size, after, seconds, megabytes, log)
+            forget_peak()
     if args.plot:
         drawn(rows, args.plot)
 
