@@ -300,3 +300,40 @@ pub(super) fn componential_from<T: Stored>(
     storage.copy_from_slice(tables);
     ComponentialGrid::new(shape, storage)
 }
+
+#[cfg(test)]
+mod tests {
+    use countgrid_em::BLOCK_BAGS;
+
+    use super::*;
+    use crate::GridOptions;
+
+    #[test]
+    fn memory_is_that_of_the_tables_and_of_the_scratch() {
+        for (restarts, copies) in [(1, 1), (2, 2), (3, 2)] {
+            for (bags, tables) in [(10, 1), (3 * BLOCK_BAGS + 1, 3)] {
+                let totals = BagTotals { features: 50, bags, non_empty: bags, tokens: 1e4 };
+                let options = |memory| {
+                    let (extents, window) = (Some(vec![8, 8]), Some(vec![2, 2]));
+                    let grid = GridOptions { extents, window, restarts, memory, ..GridOptions::default() };
+                    ComponentialOptions { grid, ..ComponentialOptions::default() }
+                };
+                let plan = options(None).check::<f32>(totals).unwrap();
+                let shape = plan.grid.full_shape().unwrap();
+                let means = componential::means_len::<f32, AXES>(&shape);
+                let sums = componential::sums_len::<f32, AXES>(&shape);
+                let scratch = componential::scratch_len::<f32, AXES>(&shape, CHUNK);
+                let own = 4 * (copies * (shape.grid_len() + means) + sums * tables + scratch) as u128;
+                assert_eq!(plan.memory(), own.max(plan.grid.memory()));
+                let checkpoint = 4 * (copies * shape.grid_len() + sums) as u128;
+                assert_eq!(plan.checkpoint_memory(), checkpoint.max(plan.grid.checkpoint_memory()));
+                // The grid that it begins as takes less where bags are placed one by one.
+                assert!(options(Some(own)).check::<f32>(totals).is_ok());
+                match options(Some(own - 1)).check::<f32>(totals) {
+                    Err(EstimatorError::GridMemory { needed, .. }) => assert_eq!(needed, own),
+                    other => panic!("{:?}", other.map(|plan| plan.memory())),
+                }
+            }
+        }
+    }
+}
