@@ -6,6 +6,7 @@ mod componential_models;
 mod componential_stages;
 mod componential_training;
 mod damaged_models;
+mod data;
 mod descriptions;
 mod distributed_files;
 mod distributed_steps;

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use countgrid_corpus::{BlockLimits, Blocks, BlocksBuilder, LabelColumn};
+use countgrid_corpus::{BlockLimits, Blocks, LabelColumn};
 use countgrid_counts::{Bags, CsrBuf};
 use countgrid_em::BLOCK_BAGS;
 use countgrid_estimators::{
@@ -14,18 +14,12 @@ use countgrid_estimators::{
 };
 use countgrid_io::{ModelFile, NamedTable, TableData};
 
-const FEATURES: usize = 6;
+use crate::data::{FEATURES, blocks, three_topics};
 
+/// Some blocks to a leaf; sums of quarters do not depend on where blocks end.
 fn bags<T: Stored>(count: usize) -> Blocks<T> {
-    let mut builder =
-        BlocksBuilder::new(FEATURES, BlockLimits { entries: 9000, ..BlockLimits::in_memory() }).unwrap();
-    for t in 0..count {
-        let entries = (0..t * 7 % 4).map(|n| {
-            ((t % 3 * 2 + n * (t % 7 + 1)) % FEATURES, T::from_f64((1 + (t + n) % 5) as f64 + 0.25))
-        });
-        builder.push(entries).unwrap();
-    }
-    builder.finish().unwrap()
+    let limits = BlockLimits { entries: 9000, ..BlockLimits::in_memory() };
+    blocks(FEATURES, limits, 0..count, |t| three_topics(t, 0.25))
 }
 
 /// Three labels, and every fifth document without one.

@@ -1,6 +1,6 @@
 //! Trainings in parts, step by step: the progress of one machine, sums of leaves in any order, and what connects ranks.
 
-use countgrid_corpus::{BlockLimits, Blocks, BlocksBuilder};
+use countgrid_corpus::{BlockLimits, Blocks};
 use countgrid_em::{EmOptions, Iterations, Tables};
 use countgrid_estimators::{
     BagTotals, DistributedError, DistributedTraining, Estimator, EstimatorError, FitLeaves, GridOptions,
@@ -11,18 +11,13 @@ use countgrid_estimators::{
 use countgrid_io::{ModelFile, NamedTable};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
-const FEATURES: usize = 6;
+use crate::data::{FEATURES, blocks, three_topics};
 
 /// One leaf, in blocks of so many bags.
 fn bags<T: Stored>(of_block: usize) -> Blocks<T> {
-    let limits = BlockLimits { bags: of_block, ..BlockLimits::in_memory() };
-    let mut builder = BlocksBuilder::new(FEATURES, limits).unwrap();
-    for t in 0..50 {
-        let entries = (0..t * 7 % 4)
-            .map(|n| ((t % 3 * 2 + n * (t % 7 + 1)) % FEATURES, T::from_f64((1 + (t + n) % 5) as f64 + 0.3)));
-        builder.push(entries).unwrap();
-    }
-    builder.finish().unwrap()
+    blocks(FEATURES, BlockLimits { bags: of_block, ..BlockLimits::in_memory() }, 0..50, |t| {
+        three_topics(t, 0.3)
+    })
 }
 
 /// Of two stages and two starts, the second stage of each annealed.

@@ -1,36 +1,18 @@
 //! Trainings that end early without another step, and checkpoints whose tables stand in another order.
 
-use countgrid_corpus::{BlockLimits, Blocks, BlocksBuilder};
+use countgrid_corpus::Blocks;
 use countgrid_em::{End, Stop};
 use countgrid_estimators::{
     BagTotals, CheckpointError, EstimatorError, FitSummary, GridOptions, GridStart, GridTraining, Train,
 };
 
+use crate::data::{four_topics, small_grid};
+
 type Grids<'a> = GridTraining<f32, &'a Blocks<f32>>;
 
-fn bags() -> Blocks<f32> {
-    let mut builder = BlocksBuilder::new(20, BlockLimits::in_memory()).unwrap();
-    for t in 0..40 {
-        let entries =
-            (0..1 + (t * 7) % 5).map(|n| ((t % 4 * 5 + n * (t + 1)) % 20, (1 + (t + n) % 4) as f32));
-        builder.push(entries).unwrap();
-    }
-    builder.finish().unwrap()
-}
-
-/// Two stages, of 8x6 and 16x12 cells, from each of two starts.
+/// From each of two starts.
 fn options() -> GridOptions {
-    GridOptions {
-        extents: Some(vec![16, 12]),
-        window: Some(vec![3, 3]),
-        iterations: 3,
-        tolerance: 0.0,
-        seed: 7,
-        restarts: 2,
-        memory: Some(1 << 30),
-        start: Some(GridStart::Plain),
-        ..GridOptions::default()
-    }
+    GridOptions { restarts: 2, ..small_grid() }
 }
 
 fn mini_batches() -> GridOptions {
@@ -49,6 +31,14 @@ fn step_to(training: &mut Grids<'_>, restart: usize, stage: usize) {
     }
 }
 
+/// Ends a training whose data may not be read any more.
+fn stop_at_once(training: &mut Grids<'_>) {
+    let stop = Stop::new();
+    training.set_stop(&stop);
+    stop.request();
+    training.stop();
+}
+
 fn summary(training: Grids<'_>) -> FitSummary {
     let grid = training.finish().unwrap();
     assert_eq!(grid.shape().cells(), 192);
@@ -57,7 +47,7 @@ fn summary(training: Grids<'_>) -> FitSummary {
 
 #[test]
 fn between_two_starts_a_stop_is_the_end() {
-    let bags = bags();
+    let bags = four_topics(40, 40);
     let mut training = training(&options(), &bags);
     step_to(&mut training, 0, 1);
     while training.best().is_none() {
@@ -73,16 +63,13 @@ fn between_two_starts_a_stop_is_the_end() {
 
 #[test]
 fn a_model_of_the_full_size_is_the_end_if_data_may_not_be_read() {
-    let bags = bags();
+    let bags = four_topics(40, 40);
     let options = mini_batches();
     for updates in 1..3 {
         let mut training = training(&options, &bags);
         step_to(&mut training, 0, 1);
         (1..updates).for_each(|_| drop(training.step().unwrap()));
-        let stop = Stop::new();
-        training.set_stop(&stop);
-        stop.request();
-        training.stop();
+        stop_at_once(&mut training);
         assert!(training.is_done());
         // What a mini-batch tells of the free energy of all data is not known.
         let summary = summary(training);
@@ -93,14 +80,11 @@ fn a_model_of_the_full_size_is_the_end_if_data_may_not_be_read() {
 
 #[test]
 fn a_smaller_model_gives_way_to_that_of_an_earlier_start() {
-    let bags = bags();
+    let bags = four_topics(40, 40);
     let mut training = training(&options(), &bags);
     step_to(&mut training, 1, 0);
     let best = training.best().unwrap();
-    let stop = Stop::new();
-    training.set_stop(&stop);
-    stop.request();
-    training.stop();
+    stop_at_once(&mut training);
     assert!(training.is_done());
     let summary = summary(training);
     assert_eq!((summary.restart, summary.free_energy), (0, Some(best.outcome.free_energy)));
@@ -108,16 +92,15 @@ fn a_smaller_model_gives_way_to_that_of_an_earlier_start() {
 
 #[test]
 fn a_smaller_model_without_an_earlier_start_is_not_the_end() {
-    let bags = bags();
+    let bags = four_topics(40, 40);
     for requested in [false, true] {
         let mut training = training(&options(), &bags);
         step_to(&mut training, 0, 0);
-        let stop = Stop::new();
-        training.set_stop(&stop);
         if requested {
-            stop.request();
+            stop_at_once(&mut training);
+        } else {
+            training.stop();
         }
-        training.stop();
         // It grows to the size that was wanted.
         assert!(!training.is_done());
         assert_eq!(summary(training).free_energy.is_none(), requested);
@@ -126,7 +109,7 @@ fn a_smaller_model_without_an_earlier_start_is_not_the_end() {
 
 #[test]
 fn checkpoints_name_their_tables_in_order() {
-    let bags = bags();
+    let bags = four_topics(40, 40);
     let options = mini_batches();
     let mut first = training(&options, &bags);
     step_to(&mut first, 0, 1);

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use countgrid_corpus::{BlockLimits, Blocks, BlocksBuilder, MiniBatches};
+use countgrid_corpus::{BlockLimits, Blocks, MiniBatches};
 use countgrid_counts::{Bags, CsrBuf};
 use countgrid_em::{Annealing, EmOptions, End, Fit, Learn, Restarts, StepwiseOptions, no_observer};
 use countgrid_estimators::{
@@ -18,32 +18,15 @@ use rand_chacha::{
     rand_core::{Rng, SeedableRng},
 };
 
-/// Bags of four topics over twenty features, one of them empty.
-fn bags<T: Stored>(count: usize, limits: BlockLimits) -> Blocks<T> {
-    let mut builder = BlocksBuilder::new(20, limits).unwrap();
-    for t in 0..count {
-        let entries =
-            (0..(t * 7) % 6).map(|n| ((t % 4 * 5 + n * (t + 1)) % 20, T::from_f64((1 + (t + n) % 4) as f64)));
-        builder.push(entries).unwrap();
-    }
-    builder.finish().unwrap()
-}
+use crate::data::{blocks, four_topics, small_grid};
 
 fn some<T: Stored>() -> Blocks<T> {
-    bags(90, BlockLimits { bags: 40, ..BlockLimits::in_memory() })
+    four_topics(90, 40)
 }
 
+/// Six iterations of the full grid.
 fn small() -> GridOptions {
-    GridOptions {
-        extents: Some(vec![16, 12]),
-        window: Some(vec![3, 3]),
-        iterations: 6,
-        tolerance: 0.0,
-        seed: 7,
-        memory: Some(1 << 30),
-        start: Some(GridStart::Plain),
-        ..GridOptions::default()
-    }
+    GridOptions { iterations: 6, ..small_grid() }
 }
 
 fn phases() -> [GridOptions; 6] {
@@ -456,12 +439,10 @@ fn a_checkpoint_of_another_training_is_refused() {
 /// As many tokens as the others have, elsewhere.
 fn bags_with_another_count() -> Blocks<f32> {
     let all = some::<f32>().gather(|count| count).unwrap();
-    let mut builder = BlocksBuilder::new(20, BlockLimits { bags: 40, ..BlockLimits::in_memory() }).unwrap();
-    for bag in 0..all.len() {
+    blocks(20, BlockLimits { bags: 40, ..BlockLimits::in_memory() }, 0..all.len(), |bag| {
         let shift = usize::from(bag == 7);
-        builder.push(all.entries(bag).map(|(feature, count)| ((feature + shift) % 20, count))).unwrap();
-    }
-    builder.finish().unwrap()
+        all.entries(bag).map(move |(feature, count)| ((feature + shift) % 20, count))
+    })
 }
 
 #[test]
@@ -511,9 +492,7 @@ fn options_are_refused_one_by_one() {
 #[test]
 fn a_training_that_has_failed_says_so() {
     // Counts beyond the range of the type, as bags that were announced as smaller.
-    let mut builder = BlocksBuilder::new(3, BlockLimits::in_memory()).unwrap();
-    (0..3).for_each(|_| builder.push([(0, 3e38_f32), (2, 1.0)]).unwrap());
-    let bags = builder.finish().unwrap();
+    let bags = blocks(3, BlockLimits::in_memory(), 0..3, |_| [(0, 3e38_f32), (2, 1.0)]);
     let totals = BagTotals { features: 3, bags: 3, non_empty: 3, tokens: 10.0 };
     let options = GridOptions { extents: Some(vec![6]), window: Some(vec![2]), ..small() };
     let mut training = GridTraining::new(options.check(totals).unwrap(), &bags).unwrap();

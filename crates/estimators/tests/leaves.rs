@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use countgrid_corpus::{BlockLimits, Blocks, BlocksBuilder, MiniBatches};
+use countgrid_corpus::{BlockLimits, Blocks, MiniBatches};
 use countgrid_counts::{Bags, Csr, CsrBuf, Sequences, SequencesBuf};
 use countgrid_em::{
     Anneal, Annealing, BLOCK_BAGS, EmOptions, Fit, Learn, StepwiseOptions, Tables, TablesMut, no_observer,
@@ -20,21 +20,15 @@ use rand_chacha::{
     rand_core::{Rng, SeedableRng},
 };
 
+use crate::data::{FEATURES, blocks, three_topics};
+
 /// Four leaves, the fewest whose tree is not their sum in order.
 const BAGS: usize = 3 * BLOCK_BAGS + 2000;
-const FEATURES: usize = 6;
-
-/// Bags of up to three features.
-fn entries(t: usize) -> impl Iterator<Item = (usize, f32)> {
-    (0..t * 7 % 4).map(move |n| ((t % 3 * 2 + n * (t % 7 + 1)) % FEATURES, (1 + (t + n) % 5) as f32 + 0.3))
-}
 
 /// In blocks of at most so many entries, some to a leaf.
 fn bags(memory: u128) -> Blocks<f32> {
     let limits = BlockLimits { memory, entries: 9000, ..BlockLimits::in_memory() };
-    let mut builder = BlocksBuilder::new(FEATURES, limits).unwrap();
-    (0..BAGS).for_each(|t| builder.push(entries(t)).unwrap());
-    builder.finish().unwrap()
+    blocks(FEATURES, limits, 0..BAGS, |t| three_topics(t, 0.3))
 }
 
 /// A learner whose E-step is the definition: the batches of each leaf in order, then leaves below and above the largest power of
@@ -358,12 +352,9 @@ fn topographic_maps_are_fitted_to_the_sum_in_the_tree() {
 #[test]
 fn errors_name_bags_by_their_places_in_the_collection() {
     use countgrid_grid::GridError;
-    let mut builder = BlocksBuilder::new(FEATURES, BlockLimits::in_memory()).unwrap();
-    for t in 0..BLOCK_BAGS + 10 {
-        let large = if t == BLOCK_BAGS + 3 { 3e38 } else { 1.0 };
-        builder.push([(t % FEATURES, large)]).unwrap();
-    }
-    let bags = builder.finish().unwrap();
+    let bags = blocks(FEATURES, BlockLimits::in_memory(), 0..BLOCK_BAGS + 10, |t| {
+        [(t % FEATURES, if t == BLOCK_BAGS + 3 { 3e38 } else { 1.0 })]
+    });
     let totals = BagTotals { tokens: 2e4, ..BagTotals::from_blocks(&bags).unwrap() };
     let plan = grid_options(GridStart::Plain).check::<f32>(totals).unwrap();
     let error = GridTraining::new(plan, &bags).unwrap().step().unwrap_err();

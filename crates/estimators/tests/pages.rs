@@ -306,7 +306,7 @@ fn a_document_is_on_the_layer_that_has_most_of_it() {
 #[test]
 fn documents_are_added_to_the_page_of_their_model() {
     // Three tokens of which two are known, and one that is not.
-    let mut new = corpus::<f64>(&[&[1, 1, 0, 0, 0], &[0; 5]]);
+    let mut new = corpus::<f64>(&[&[1, 1, 0, 0, 0], &[0; 5], &[0; 5]]);
     (new.documents[0].tokens, new.documents[1].tokens) = (3.0, 1.0);
     let (grid, model, old) = (grid(), componential(&[3, 4], &[2, 2]), some());
     let known = ("Known".to_owned(), "50.0 % of the words of new are words of the map".to_owned());
@@ -314,20 +314,23 @@ fn documents_are_added_to_the_page_of_their_model() {
     let mut page = grid.pages(&old).unwrap().remove(0).page;
     let before = page.clone();
     let added = grid.add_to_page(&mut page, &new, "new").unwrap();
-    assert_eq!((added.documents, added.placed, added.known_share), (2, 1, 0.5));
-    assert_eq!((page.documents.len(), page.added), (7, Some(5)));
+    assert_eq!((added.documents, added.placed, added.known_share), (3, 1, 0.5));
+    assert_eq!((page.documents.len(), page.added), (8, Some(5)));
     assert_eq!(page.facts.last(), Some(&known));
     let rows = grid.transform(&new.bags).unwrap();
-    assert_eq!(posteriors(&page.documents[5..]), [likeliest(rows.row(0)), Vec::new()]);
+    assert_eq!(posteriors(&page.documents[5..]), [likeliest(rows.row(0)), Vec::new(), Vec::new()]);
     assert_eq!(posteriors(&page.documents[..5]), posteriors(&before.documents));
     assert_eq!((&page.words, &page.regions), (&before.words, &before.regions));
 
     let mut other = model.pages(&old).unwrap().remove(0).page;
     let added = model.add_to_page(&mut other, &new, "new").unwrap();
-    assert_eq!((added.documents, added.placed, added.known_share), (2, 1, 0.5));
-    assert_eq!((other.documents.len(), other.added), (7, Some(5)));
+    assert_eq!((added.documents, added.placed, added.known_share), (3, 1, 0.5));
+    assert_eq!((other.documents.len(), other.added), (8, Some(5)));
     assert_eq!(other.facts.last(), Some(&known));
-    assert_eq!(posteriors(&other.documents[5..]), [likeliest(shares(&model, &new).row(0)), Vec::new()]);
+    assert_eq!(
+        posteriors(&other.documents[5..]),
+        [likeliest(shares(&model, &new).row(0)), Vec::new(), Vec::new()]
+    );
 
     // A page is that of one model.
     let refused = grid.add_to_page(&mut other, &new, "new").unwrap_err();
@@ -337,5 +340,5 @@ fn documents_are_added_to_the_page_of_their_model() {
     // Documents without any word have no share of known ones.
     new.documents.iter_mut().for_each(|document| document.tokens = 0.0);
     let added = grid.add_to_page(&mut page, &new, "empty").unwrap();
-    assert_eq!((added.documents, added.known_share, page.added), (2, 0.0, Some(7)));
+    assert_eq!((added.documents, added.known_share, page.added), (3, 0.0, Some(8)));
 }

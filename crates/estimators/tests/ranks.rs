@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use countgrid_corpus::{BlockLimits, Blocks, BlocksBuilder};
+use countgrid_corpus::{BlockLimits, Blocks};
 use countgrid_em::BLOCK_BAGS;
 use countgrid_estimators::{
     BagTotals, ComponentialOptions, DistributedError, Estimator, EstimatorError, FitLeaves, GridOptions,
@@ -12,19 +12,13 @@ use countgrid_estimators::{
 use countgrid_io::ModelFile;
 use countgrid_math::Real;
 
+use crate::data::{FEATURES, blocks, three_topics};
+
 /// Five leaves: a tree that is neither full nor the sum in order.
 const BAGS: usize = 4 * BLOCK_BAGS + 700;
-const FEATURES: usize = 6;
 
-/// Bags of up to two features.
 fn bags<T: Stored>(rows: Range<usize>) -> Blocks<T> {
-    let mut builder = BlocksBuilder::new(FEATURES, BlockLimits::in_memory()).unwrap();
-    for t in rows {
-        let count = |n| T::from_f64((1 + (t + n) % 5) as f64 + 0.3);
-        let entries = (0..t * 7 % 3).map(|n| ((t % 3 * 2 + n * (t % 7 + 1)) % FEATURES, count(n)));
-        builder.push(entries).unwrap();
-    }
-    builder.finish().unwrap()
+    blocks(FEATURES, BlockLimits::in_memory(), rows, |t| three_topics(t, 0.3))
 }
 
 fn grid() -> GridOptions {
@@ -200,8 +194,8 @@ fn documents_that_do_not_go_together_are_refused_on_every_rank() {
     assert_eq!(found, vec![DistributedError::WithinLeaf { rank: 1, documents: 5 }; 4]);
     let found = errors(3, |communicator| {
         let features = FEATURES + communicator.rank() / 2;
-        let none = BlocksBuilder::new(features, BlockLimits::in_memory()).unwrap().finish().unwrap();
-        begin(communicator, none).map(|_| ())
+        begin(communicator, blocks(features, BlockLimits::in_memory(), 0..0, |t| three_topics(t, 0.3)))
+            .map(|_| ())
     });
     assert_eq!(found, vec![DistributedError::Features { rank: 2, expected: 6, found: 7 }; 3]);
     let found = errors(2, |communicator| begin(communicator, bags(0..0)).map(|_| ()));
@@ -224,12 +218,11 @@ fn what_one_rank_fails_with_is_an_error_of_all() {
     let found = errors(3, |communicator| {
         let rank = communicator.rank();
         let rows = rows_of_ranks(2 * BLOCK_BAGS + 10, 3).swap_remove(rank);
-        let mut builder = BlocksBuilder::new(FEATURES, BlockLimits::in_memory()).unwrap();
-        for t in rows {
+        let bags = blocks(FEATURES, BlockLimits::in_memory(), rows, |t| {
             let count = if t == BLOCK_BAGS + 3 { f32::MAX } else { 1.0 };
-            builder.push([(t % FEATURES, count), ((t + 1) % FEATURES, count)]).unwrap();
-        }
-        let mut training = begin(communicator, builder.finish().unwrap())?;
+            [(t % FEATURES, count), ((t + 1) % FEATURES, count)]
+        });
+        let mut training = begin(communicator, bags)?;
         training.step()?;
         panic!("a bag of infinite length");
     });

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use countgrid_corpus::{BlockLimits, Blocks, BlocksBuilder};
+use countgrid_corpus::Blocks;
 use countgrid_counts::SequencesBuf;
 use countgrid_em::{Anneal, Annealing, End, Fit, FitError, Iterations, Learn, StepwiseFit, Stop, Tables};
 use countgrid_estimators::{
@@ -19,28 +19,11 @@ use countgrid_estimators::{
 use countgrid_io::ModelFile;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
-/// Bags of four topics over twenty features, one of them empty.
-fn bags() -> Blocks<f32> {
-    let limits = BlockLimits { bags: 40, ..BlockLimits::in_memory() };
-    let mut builder = BlocksBuilder::new(20, limits).unwrap();
-    for t in 0..90 {
-        let entries = (0..(t * 7) % 6).map(|n| ((t % 4 * 5 + n * (t + 1)) % 20, (1 + (t + n) % 4) as f32));
-        builder.push(entries).unwrap();
-    }
-    builder.finish().unwrap()
-}
+use crate::data::{four_topics, small_grid};
 
+/// Six iterations of the full grid.
 fn small() -> GridOptions {
-    GridOptions {
-        extents: Some(vec![16, 12]),
-        window: Some(vec![3, 3]),
-        iterations: 6,
-        tolerance: 0.0,
-        seed: 7,
-        memory: Some(1 << 30),
-        start: Some(GridStart::Plain),
-        ..GridOptions::default()
-    }
+    GridOptions { iterations: 6, ..small_grid() }
 }
 
 fn phases() -> [GridOptions; 5] {
@@ -225,7 +208,7 @@ fn e_steps(options: &GridOptions, bags: &Blocks<f32>) -> (ModelFile, usize) {
 
 #[test]
 fn a_training_that_was_stopped_within_an_iteration_goes_on_to_the_same_bits() {
-    let bags = bags();
+    let bags = four_topics(90, 40);
     for options in phases() {
         let (whole, e_steps) = e_steps(&options, &bags);
         for at in 0..e_steps {
@@ -250,7 +233,7 @@ fn a_training_that_was_stopped_within_an_iteration_goes_on_to_the_same_bits() {
 
 #[test]
 fn a_training_that_was_stopped_is_finished_without_the_data() {
-    let bags = bags();
+    let bags = four_topics(90, 40);
     for options in phases() {
         let (_, e_steps) = e_steps(&options, &bags);
         for at in 0..e_steps {
@@ -287,7 +270,7 @@ fn a_training_that_was_stopped_is_finished_without_the_data() {
 
 #[test]
 fn a_flag_that_is_set_before_leaves_the_training_as_it_is() {
-    let bags = bags();
+    let bags = four_topics(90, 40);
     for options in phases() {
         let hook = Hook::new(usize::MAX);
         let mut training = training(&options, &bags, &hook);
@@ -331,7 +314,7 @@ fn asks<E: Estimator>(plan: &E, data: &E::Data) {
 
 #[test]
 fn every_model_asks() {
-    let bags = bags();
+    let bags = four_topics(90, 40);
     let totals = BagTotals::from_blocks(&bags).unwrap();
     asks(&small().check::<f32>(totals).unwrap(), &bags);
     asks(&small().mixture(3).check::<f32>(totals).unwrap(), &bags);

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use countgrid_corpus::{BlockLimits, Blocks, BlocksBuilder};
+use countgrid_corpus::Blocks;
 use countgrid_em::{End, Tables};
 use countgrid_estimators::{
     BagTotals, CheckpointError, EstimatorError, GridOptions, GridPlan, GridStart, GridTraining, Phase,
@@ -10,29 +10,7 @@ use countgrid_estimators::{
 };
 use countgrid_io::ModelFile;
 
-/// Bags of four topics over twenty features, one of them empty.
-fn bags<T: Stored>() -> Blocks<T> {
-    let mut builder = BlocksBuilder::new(20, BlockLimits::in_memory()).unwrap();
-    for t in 0..60 {
-        let entries =
-            (0..(t * 7) % 6).map(|n| ((t % 4 * 5 + n * (t + 1)) % 20, T::from_f64((1 + (t + n) % 4) as f64)));
-        builder.push(entries).unwrap();
-    }
-    builder.finish().unwrap()
-}
-
-/// From 8 x 6 to 16 x 12 cells.
-fn options() -> GridOptions {
-    GridOptions {
-        extents: Some(vec![16, 12]),
-        window: Some(vec![3, 3]),
-        iterations: 3,
-        tolerance: 0.0,
-        seed: 7,
-        start: Some(GridStart::Plain),
-        ..GridOptions::default()
-    }
-}
+use crate::data::{four_topics, small_grid};
 
 fn plan<T: Stored>(options: &GridOptions, bags: &Blocks<T>) -> GridPlan<T> {
     options.check(BagTotals::from_blocks(bags).unwrap()).unwrap()
@@ -40,8 +18,8 @@ fn plan<T: Stored>(options: &GridOptions, bags: &Blocks<T>) -> GridPlan<T> {
 
 #[test]
 fn a_training_says_where_it_is() {
-    let bags = bags::<f32>();
-    let options = GridOptions { restarts: 2, ..options() };
+    let bags = four_topics::<f32>(60, 60);
+    let options = GridOptions { restarts: 2, ..small_grid() };
     let mut training = GridTraining::new(plan(&options, &bags), &bags).unwrap();
     assert!(training.last().is_none() && training.best().is_none() && training.parameters().is_none());
     assert_eq!(training.stage(), 0);
@@ -87,9 +65,9 @@ fn a_training_says_where_it_is() {
 /// A training that is stopped before the full grid evaluates it once, as it is without annealing.
 #[test]
 fn what_is_stopped_before_annealing_is_evaluated_without_it() {
-    let bags = bags::<f64>();
+    let bags = four_topics::<f64>(60, 60);
     let start = Some(GridStart::Annealed { beta: 0.2, iterations: 4 });
-    let options = GridOptions { start, ..options() };
+    let options = GridOptions { start, ..small_grid() };
     let mut training = GridTraining::new(plan(&options, &bags), &bags).unwrap();
     assert_eq!(training.step().unwrap().stage, 0);
     training.stop();
@@ -108,9 +86,9 @@ fn what_is_stopped_before_annealing_is_evaluated_without_it() {
 /// One that is stopped before mini-batches draws none.
 #[test]
 fn what_is_stopped_before_mini_batches_is_evaluated_on_all_bags() {
-    let bags = bags::<f64>();
+    let bags = four_topics::<f64>(60, 60);
     let start = Some(GridStart::MiniBatches { size: 25, passes: 2 });
-    let options = GridOptions { start, ..options() };
+    let options = GridOptions { start, ..small_grid() };
     let mut training = GridTraining::new(plan(&options, &bags), &bags).unwrap();
     training.stop();
     let progress = training.step().unwrap();
@@ -124,15 +102,15 @@ fn a_run_that_has_begun_nothing_begins_from_its_seed() {
         training.run(|_| ControlFlow::Continue(())).unwrap();
         training.finish().unwrap().to_file()
     }
-    let bags = bags::<f32>();
-    let mut training = GridTraining::new(plan(&options(), &bags), &bags).unwrap();
+    let bags = four_topics::<f32>(60, 60);
+    let mut training = GridTraining::new(plan(&small_grid(), &bags), &bags).unwrap();
     training.step().unwrap();
     let changed = |is: &str| {
         let mut file = training.checkpoint().unwrap();
         for (name, text) in [("state.run.is", is), ("state.run.random_words", "0")] {
             assert!(file.metadata.insert(name.to_owned(), text.to_owned()).is_some());
         }
-        GridTraining::resume(plan(&options(), &bags), &bags, file)
+        GridTraining::resume(plan(&small_grid(), &bags), &bags, file)
     };
     let resumed = changed("begun").unwrap();
     assert!(resumed.parameters().is_none());

@@ -35,7 +35,8 @@ const WORK: f64 = 10.0;
 pub struct ComponentialPlan<T> {
     options: ComponentialOptions,
     totals: BagTotals,
-    memory: [u128; 2], // of the fit, and of a checkpoint
+    memory: u128,
+    checkpoint_memory: u128,
     grid: GridPlan<T>,
     schedule: Schedule,
 }
@@ -70,8 +71,9 @@ impl ComponentialOptions {
             work: WORK * shape.cells() as f64,
         });
         let checkpoint = (shape.grid_len() as u128 * copies + sums) * size_of::<T>() as u128;
-        let memory = [needed.max(grid.memory()), checkpoint.max(grid.checkpoint_memory())];
-        Ok(ComponentialPlan { options: self.clone(), totals, memory, grid, schedule })
+        let (memory, checkpoint_memory) =
+            (needed.max(grid.memory()), checkpoint.max(grid.checkpoint_memory()));
+        Ok(ComponentialPlan { options: self.clone(), totals, memory, checkpoint_memory, grid, schedule })
     }
 
     /// The plan of a fit to a corpus. Counts that leave no room for the grid go to a temporary file.
@@ -113,13 +115,13 @@ impl<T: Stored> ComponentialPlan<T> {
     /// ([`GridPlan::memory`]), or of its own tables if they are more.
     #[must_use]
     pub fn memory(&self) -> u128 {
-        self.memory[0]
+        self.memory
     }
 
     /// Bytes that a checkpoint has besides while it is in memory ([`GridPlan::checkpoint_memory`]).
     #[must_use]
     pub fn checkpoint_memory(&self) -> u128 {
-        self.memory[1]
+        self.checkpoint_memory
     }
 
     /// A learner of the last stage, and statistics.

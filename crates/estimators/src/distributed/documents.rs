@@ -40,6 +40,9 @@ impl<T: Stored> LeafDocuments<T> {
     /// # Ok::<(), EstimatorError>(())
     /// ```
     ///
+    /// Where blocks end within a leaf is not kept: the parts have those of [`BlockLimits::default`]. A free energy is added up by
+    /// blocks, so a training on parts has its bits if `bags` have these, too.
+    ///
     /// # Errors
     /// What `visit` returns; blocks that cannot be read.
     pub fn split<E: From<EstimatorError>>(
