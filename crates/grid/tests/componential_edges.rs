@@ -5,10 +5,11 @@ use crate::componential::{
     alpha, learner, means, naive_bound, naive_gamma, naive_q, naive_sweep, near, scratch, statistics, sweeps,
 };
 use countgrid_counts::{Bag, Dense};
-use countgrid_em::{Fit, FreeEnergy};
+use countgrid_em::{Fit, FreeEnergy, Learn};
 use countgrid_grid::componential::{ComponentialGrid, Inference, Options, Terms, WindowMeans, means_len};
-use countgrid_grid::{Grouping, Shape};
+use countgrid_grid::{Grid, Grouping, Shape};
 use countgrid_math::{Real, digamma};
+use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 /// Sixteen windows share two features; the others have a feature that no bag has, and two of them, in tiles of their own,
 /// share the third feature. So few tokens have it that these windows never come near those of the first two.
@@ -255,4 +256,58 @@ fn what_is_left_out_has_moved() {
         posterior.gamma(&mut gamma).unwrap();
         assert_eq!(gamma[50], 1e-3);
     }
+}
+
+#[test]
+fn uniform_grids_are_equal_cells_and_random_ones_are_drawn() {
+    let shape = Shape::from_sides([5], [2], 4).unwrap();
+    let mut grid = ComponentialGrid::uniform_in(shape, [f64::NAN; 25], 3.0).unwrap();
+    assert!((0..4).all(|z| grid.plane(z) == [0.25; 5]));
+    assert_eq!(grid.alpha(), [3.0 / 5.0; 5]);
+    // As a counting grid is.
+    let mut other = Grid::uniform_in(shape, [f64::NAN; 25]).unwrap();
+    grid.randomize(&mut ChaCha8Rng::seed_from_u64(3));
+    other.randomize(&mut ChaCha8Rng::seed_from_u64(3));
+    assert!((0..4).all(|z| grid.plane(z) == other.plane(z) && grid.plane(z) != [0.25; 5]));
+    assert_eq!(grid.alpha(), [3.0 / 5.0; 5]);
+}
+
+/// So many windows have weight that their tiles are more than a tile's lanes.
+#[test]
+fn the_bound_of_a_bag_is_over_all_of_its_windows() {
+    let cells = 300;
+    let p = Problem::<1> {
+        extents: [cells],
+        sides: [1],
+        features: 2,
+        counts: vec![vec![7.0, 2.0]],
+        pi: (0..cells).map(|i| normalised(vec![1.0 + (i % 3) as f64, 2.0])).collect(),
+        prior: vec![1.0 / cells as f64; cells],
+    };
+    let (means, alpha, flat) = (means::<f64, 1>(&p, 60.0), alpha(&p, 60.0), p.flat());
+    let bags = Dense::new(p.features, &flat).unwrap();
+    let mut room = scratch(&p.shape());
+    let posterior = means.posterior(&bags, 0, sweeps(3), &mut room).unwrap();
+    let bound = naive_bound(&p, 0, &alpha, &naive_gamma(&p, 0, &alpha, 3));
+    assert!(near(posterior.bound(), bound), "{} {bound}", posterior.bound());
+}
+
+/// Windows of one cell each are topics, of which two may be the same.
+#[test]
+fn topics_that_coincide_are_counted() {
+    let count = |rows: [[f64; 2]; 4], side: usize| {
+        let p = Problem::<1> {
+            extents: [4],
+            sides: [side],
+            features: 2,
+            counts: vec![vec![2.0, 1.0]],
+            pi: rows.map(|row| row.to_vec()).to_vec(),
+            prior: vec![0.25; 4],
+        };
+        learner::<f64, 1>(&p, 2.0, Options::default()).coinciding_components()
+    };
+    let (distinct, same) =
+        ([[0.9, 0.1], [0.6, 0.4], [0.3, 0.7], [0.0, 1.0]], [[0.9, 0.1], [0.6, 0.4], [0.6, 0.4], [0.6, 0.4]]);
+    assert_eq!([count(distinct, 1), count(same, 1)], [Some(0), Some(2)]);
+    assert_eq!([count(distinct, 2), count(same, 2)], [None, None]);
 }

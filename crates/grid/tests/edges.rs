@@ -187,6 +187,15 @@ fn cells_without_mass_keep_their_distribution() {
     let fitted = rows(&learner);
     assert_eq!(fitted[2..], p.pi[2..]);
     assert!(distance(&fitted[..2], &p.pi[..2]) > 0.01);
+    // By the definition, too, where only the first tokens of the cells are of the bag.
+    let certain = |row: [f64; 2]| row.to_vec();
+    let of_others = Problem::<1> {
+        prior: vec![1.0 / 6.0; 6],
+        pi: vec![certain([0.0, 1.0]); 6],
+        counts: vec![certain([5.0, 0.0])],
+        ..p.clone()
+    };
+    assert_eq!(of_others.naive_iteration(0.0).0, of_others.pi);
     // With a pseudocount they have mass, of their own.
     let (learner, _) = p.fit::<f64>(Options { pseudocount: 0.5, ..Options::default() }, 1);
     assert_eq!(rows(&learner)[4], [0.5, 0.5]);
@@ -279,6 +288,34 @@ fn the_best_windows_are_those_of_the_whole_posterior() {
 
 /// Of windows that are equally probable, those come first whose cells do, in whatever order tiles are visited; and by tiles a
 /// posterior has the same probabilities as by cells.
+/// A window that the prior excludes is none of those of a posterior, whose best are then fewer than were asked for.
+#[test]
+fn windows_without_probability_are_left_out() {
+    let p = Problem::<1> {
+        extents: [4],
+        sides: [2],
+        features: 2,
+        counts: vec![vec![2.0, 1.0]],
+        pi: [0.9, 0.5, 0.2, 0.4].map(|p| vec![p, 1.0 - p]).to_vec(),
+        prior: vec![0.3, 0.0, 0.3, 0.4],
+    };
+    let (learner, flat) = (p.learner::<f64>(Options::default()), p.flat());
+    let mut room = vec![0.0; p.shape().posterior_scratch_len::<f64>(1)];
+    let mut visited = Vec::new();
+    let bags = Dense::new(2, &flat).unwrap();
+    let found = learner.histograms().posteriors(&bags, &mut room, |_, posterior| {
+        posterior.for_each(|cell, q| visited.push((cell, q)));
+        let mut best = [(9, f64::NAN); 4];
+        assert_eq!((posterior.best(&mut best), best[3].0), (3, 9));
+        let mut by_place = best[..3].to_vec();
+        by_place.sort_by_key(|&(cell, _)| cell);
+        assert_eq!(by_place, visited);
+    });
+    found.unwrap();
+    assert_eq!(visited.iter().map(|&(cell, _)| cell).collect::<Vec<_>>(), [0, 2, 3]);
+    assert!(visited.iter().all(|&(_, q)| q > 0.0));
+}
+
 #[test]
 fn tiles_hold_the_whole_posterior() {
     fn check<T: Real, const D: usize>(extents: [usize; D]) {

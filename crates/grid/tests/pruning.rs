@@ -112,13 +112,15 @@ impl<const D: usize> Problem<D> {
     }
 
     fn check(&self, posterior_threshold: usize, cold: bool, rest: Options) -> Result<(), TestCaseError> {
-        let posterior_threshold =
-            [PosteriorThreshold::Rounding, PosteriorThreshold::Nats(2.0), PosteriorThreshold::Off]
-                [posterior_threshold];
+        let posterior_threshold = posterior_threshold_of(posterior_threshold);
         let (options, beta) = (Options { posterior_threshold, ..rest }, if cold { 1.0 } else { 0.3 });
         self.nothing_changes_a_bit::<f32>(options, beta)?;
         self.nothing_changes_a_bit::<f64>(options, beta)
     }
+}
+
+fn posterior_threshold_of(number: usize) -> PosteriorThreshold {
+    [PosteriorThreshold::Rounding, PosteriorThreshold::Nats(2.0), PosteriorThreshold::Off][number]
 }
 
 fn contrast() -> impl Strategy<Value = f64> {
@@ -182,6 +184,29 @@ proptest! {
         let problem = Problem::of_bags(count, extents, [2, 3], contrast, seed);
         check::<f32>(&problem, beta)?;
         check::<f64>(&problem, beta)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4))]
+
+    /// More bags than bounds are compared of, or posteriors added up of, at a time.
+    #[test]
+    fn hundreds_of_bags_at_a_time_change_no_bit(
+        extents in [9usize..13, 9usize..17], count in 520usize..600, contrast in 0.0..9.0, posterior_threshold in 0usize..3, seed: u64,
+    ) {
+        fn check<T: Real>(problem: &Problem<2>, posterior_threshold: PosteriorThreshold) -> Result<(), TestCaseError> {
+            let options = Options { posterior_threshold, ..Options::default() };
+            let plain = problem.bits::<T, _>(&problem.bags, Options { prune: false, ..options }, 1.0, 1);
+            for (prune, chunk) in [(true, 300), (true, 1000), (false, 1000)] {
+                let options = Options { prune, ..options };
+                prop_assert!(problem.bits::<T, _>(&problem.bags, options, 1.0, chunk) == plain, "{prune}, chunks of {chunk}");
+            }
+            Ok(())
+        }
+        let problem = Problem::of_bags(count, extents, [2, 3], contrast, seed);
+        check::<f32>(&problem, posterior_threshold_of(posterior_threshold))?;
+        check::<f64>(&problem, posterior_threshold_of(posterior_threshold))?;
     }
 }
 

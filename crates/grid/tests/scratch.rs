@@ -157,3 +157,26 @@ fn scratch_of_a_fit_and_of_read_outs_is_minimal() {
         check::<f64, 2>([9, 12], sides);
     }
 }
+
+/// Storage is overwritten with a valid table, whatever was there, also where the last bounds have no tile.
+#[test]
+fn what_storage_had_does_not_matter() {
+    fn check<T: Real>(cells: usize) {
+        let shape = Shape::from_sides([cells], [3], 2).unwrap();
+        let mut grid = Grid::<T, _, 1>::uniform_in(shape, vec![T::zero(); shape.grid_len()]).unwrap();
+        grid.randomize(&mut ChaCha8Rng::seed_from_u64(1));
+        let packed = |before: T| {
+            let (storage, mut scratch) =
+                (vec![before; shape.histograms_len::<T>()], vec![before; shape.plane_scratch_len()]);
+            let table = LogHistograms::pack(&grid, storage, &mut scratch).unwrap().buffer().to_vec();
+            assert!(LogHistograms::<T, _, 1>::new(shape, table.as_slice()).is_ok());
+            table
+        };
+        let expected = packed(T::zero());
+        assert!(packed(T::from_f64(7.0)) == expected && packed(T::nan()) == expected, "{cells}");
+    }
+    for cells in [3, 40, 130, 260, 300] {
+        check::<f32>(cells);
+        check::<f64>(cells);
+    }
+}
