@@ -7,7 +7,7 @@ use crate::componential::{
 use countgrid_counts::{Bag, Dense};
 use countgrid_em::{Fit, FreeEnergy, Learn};
 use countgrid_grid::componential::{ComponentialGrid, Inference, Options, Terms, WindowMeans, means_len};
-use countgrid_grid::{Grid, Grouping, Shape};
+use countgrid_grid::{Grid, GridError, Grouping, Shape};
 use countgrid_math::{Real, digamma};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
@@ -270,6 +270,16 @@ fn uniform_grids_are_equal_cells_and_random_ones_are_drawn() {
     other.randomize(&mut ChaCha8Rng::seed_from_u64(3));
     assert!((0..4).all(|z| grid.plane(z) == other.plane(z) && grid.plane(z) != [0.25; 5]));
     assert_eq!(grid.alpha(), [3.0 / 5.0; 5]);
+
+    let alpha = [0.5, 1.0, 2.0, 0.25, 4.0];
+    grid.set_alpha(&alpha).unwrap();
+    assert!(grid.alpha() == alpha && (0..4).all(|z| grid.plane(z) == other.plane(z)));
+    let length = GridError::Length { table: "alpha", expected: 5, found: 4 };
+    assert_eq!(grid.set_alpha(&alpha[1..]), Err(length));
+    for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert_eq!(grid.set_alpha(&[1.0, wrong, 1.0, 1.0, 1.0]), Err(GridError::Alpha { window: 1 }));
+        assert_eq!(grid.alpha(), alpha);
+    }
 }
 
 /// So many windows have weight that their tiles are more than a tile's lanes.
