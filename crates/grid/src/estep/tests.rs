@@ -102,6 +102,13 @@ fn the_blocks_of_a_bag_are_the_same_with_an_index_and_by_search() {
         assert!(pairs.eq((0..tiles).filter_map(|tile| Some((tile, chunk.block(tile, bag)?)))));
     }
     assert!(found(&chunk) == searched);
+
+    // Where every bag has a block in every tile.
+    let mut scratch = vec![0.0; shape.scratch_len::<f32>(64)];
+    let mut sparsity = SparsityEstimate::FLAT;
+    let all = Chunk::new(source, 60, tempering, true, &mut sparsity, &mut scratch);
+    assert!(all.starts.is_none() && all.bags > 1 && tiles > QUAD);
+    assert!(found(&all) == searched[..all.bags * 3 * tiles]);
 }
 
 /// Scratch for one bag, an sparsity estimate on sharp posteriors, and a bag that is alive everywhere.
