@@ -276,7 +276,7 @@ fn uniform_grids_are_equal_cells_and_random_ones_are_drawn() {
     assert!(grid.alpha() == alpha && (0..4).all(|z| grid.plane(z) == other.plane(z)));
     let length = GridError::Length { table: "alpha", expected: 5, found: 4 };
     assert_eq!(grid.set_alpha(&alpha[1..]), Err(length));
-    for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+    for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY, 1.0 / f64::FLOOR] {
         assert_eq!(grid.set_alpha(&[1.0, wrong, 1.0, 1.0, 1.0]), Err(GridError::Alpha { window: 1 }));
         assert_eq!(grid.alpha(), alpha);
     }

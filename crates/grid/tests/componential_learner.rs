@@ -168,6 +168,27 @@ fn alpha_of_a_single_window_stays() {
     }
 }
 
+#[test]
+fn alpha_stays_unless_it_is_learned_from_bags() {
+    let (p, flat) = (problem(), problem().flat());
+    let bags = Dense::new(3, &flat).unwrap();
+    let alpha_after = |learn_alpha: bool, with_bags: bool| {
+        let mut learner = learner::<f64, 1>(&p, 3.0, Options { learn_alpha, ..Options::default() });
+        let mut sums = statistics(p.shape(), 2);
+        if with_bags {
+            learner.expectation(&bags, &mut sums).unwrap();
+        }
+        learner.maximization(&mut sums).unwrap();
+        learner.grid().alpha().to_vec()
+    };
+    let before = alpha(&p, 3.0);
+    for (learn_alpha, with_bags) in [(false, true), (false, false), (true, false)] {
+        assert_eq!(alpha_after(learn_alpha, with_bags), before);
+    }
+    let learned = alpha_after(true, true);
+    assert!(learned[0] != before[0] && learned.iter().all(|&alpha| alpha > 0.0 && alpha == learned[0]));
+}
+
 /// A change by hand is in the inference table, or refused.
 #[test]
 fn updates_reach_the_inference_table() {

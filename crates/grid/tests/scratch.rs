@@ -72,7 +72,7 @@ fn planes_apart_give_the_same_bits() {
             (free_energies, learner.grid().buffer().to_vec())
         };
         let least = fit(0);
-        for planes in [8, 70, 131, 132, 140, 200, 300] {
+        for planes in [8, 70, 131, 132, 140, 200, 300, 1600] {
             assert!(fit(planes) == least, "{planes}");
         }
     }
