@@ -102,7 +102,7 @@ fn statistics_of_another_shape_are_refused() {
     let mut sums = statistics(p.shape(), 2);
     let wide = Dense::new(4, &[1.0; 8]).unwrap();
     let features = GridError::Features { expected: 3, found: 4 };
-    assert_eq!(learner.expectation(&wide, &mut sums), Err(features.clone()));
+    assert_eq!(learner.expectation(&wide, &mut sums), Err(features));
     let mut room = crate::componential::scratch(&p.shape());
     assert_eq!(means::<f64, 1>(&p, 3.0).posterior(&wide, 0, sweeps(1), &mut room).err(), Some(features));
     let short = learner.expectation_from(&bags, &mut gammas[1..], &mut sums);
