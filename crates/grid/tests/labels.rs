@@ -1,8 +1,9 @@
 //! Label embedding against the definition, and its identities.
 
+use countgrid_counts::Dense;
 use countgrid_grid::{
-    Embedding, GridError, LabelSums, Labels, Readout, Shape, WindowPosterior, label_scratch_len,
-    label_sums_len,
+    Embedding, Grid, GridError, LabelSums, Labels, LogHistograms, Readout, Shape, WindowPosterior,
+    label_scratch_len, label_sums_len,
 };
 use countgrid_torus::{Torus, Windows};
 use proptest::prelude::*;
@@ -213,26 +214,6 @@ fn lengths_are_checked_and_zeros_left_out() {
         [[0.25, 1.0, 0.75, 1.0], [0.25, 0.0, 0.75, 0.0], [-0.5, 4.0, -1.5, 0.0], [0.125, 0.5, 0.375, 1.0]];
     assert_eq!(countgrid_em::Tables::buffer(&sums), [rows.concat(), vec![3.0, 1.0, 2.0, 2.0]].concat());
 
-    // A posterior is a row of its probabilities.
-    let bags = countgrid_counts::Dense::new(2, &[2u8, 1]).unwrap();
-    let two = Shape::from_sides([4], [2], 2).unwrap();
-    let pi = [0.9, 0.5, 0.2, 0.4, 0.1, 0.5, 0.8, 0.6, 0.1, 0.2, 0.3, 0.4];
-    let mut room = vec![0.0; two.plane_scratch_len()];
-    let grid = countgrid_grid::Grid::new(two, pi).unwrap();
-    let histograms =
-        countgrid_grid::LogHistograms::pack(&grid, vec![0.0; two.histograms_len::<f64>()], &mut room)
-            .unwrap();
-    let mut room = vec![0.0; two.posterior_scratch_len::<f64>(1)];
-    histograms
-        .posteriors(&bags, &mut room, |_, posterior| {
-            let (mut row, mut visited) = ([0.0; 4], [0.0; 4]);
-            posterior.write(&mut row);
-            WindowPosterior::for_each(posterior, |cell, q: f64| visited[cell] = q);
-            assert_eq!(visited, row);
-            assert!((row.iter().sum::<f64>() - 1.0).abs() <= 4.0 * f64::EPSILON);
-        })
-        .unwrap();
-
     let mut scratch = vec![0.0; label_scratch_len(&shape)];
     assert_eq!(scratch.len(), 2 * 4 + countgrid_prefix::scratch_len(shape.windows()));
     let embedding = Embedding::new(sums, &mut scratch).unwrap();
@@ -266,4 +247,25 @@ fn lengths_are_checked_and_zeros_left_out() {
     assert_eq!(read, [0.0, 3.0, 0.25 + 0.75 * 0.5]);
     assert_eq!(Labels::<f64, _, 1>::new(shape, 0, vec![]).err(), Some(GridError::NoTargets));
     assert_eq!(Labels::<f64, _, 1>::new(shape, 3, vec![0.0; 13]).map(|_| ()), length("labels", 12, 13));
+}
+
+/// A posterior is a row of its probabilities.
+#[test]
+fn posteriors_are_read_as_rows_are() {
+    let bags = Dense::new(2, &[2u8, 1]).unwrap();
+    let shape = Shape::from_sides([4], [2], 2).unwrap();
+    let pi = [0.9, 0.5, 0.2, 0.4, 0.1, 0.5, 0.8, 0.6, 0.1, 0.2, 0.3, 0.4];
+    let mut room = vec![0.0; shape.plane_scratch_len()];
+    let grid = Grid::new(shape, pi).unwrap();
+    let histograms = LogHistograms::pack(&grid, vec![0.0; shape.histograms_len::<f64>()], &mut room).unwrap();
+    let mut room = vec![0.0; shape.posterior_scratch_len::<f64>(1)];
+    histograms
+        .posteriors(&bags, &mut room, |_, posterior| {
+            let (mut row, mut visited) = ([0.0; 4], [0.0; 4]);
+            posterior.write(&mut row);
+            WindowPosterior::for_each(posterior, |cell, q: f64| visited[cell] = q);
+            assert_eq!(visited, row);
+            assert!((row.iter().sum::<f64>() - 1.0).abs() <= 4.0 * f64::EPSILON);
+        })
+        .unwrap();
 }
