@@ -1,7 +1,7 @@
 //! Bags and options that several files of tests are of.
 
 use countgrid_corpus::{BlockLimits, Blocks, BlocksBuilder};
-use countgrid_estimators::{GridOptions, GridStart, Stored};
+use countgrid_estimators::{GridOptions, GridSchedule, GridStart, Stored};
 
 /// Features of [`three_topics`].
 pub(crate) const FEATURES: usize = 6;
@@ -44,4 +44,17 @@ pub(crate) fn small_grid() -> GridOptions {
         start: Some(GridStart::Plain),
         ..GridOptions::default()
     }
+}
+
+/// Fits of [`small_grid`] that go through every phase.
+pub(crate) fn phases() -> [GridOptions; 5] {
+    let small = || GridOptions { iterations: 6, ..small_grid() };
+    let from = |start| GridOptions { start: Some(start), ..small_grid() };
+    [
+        small(),
+        from(GridStart::Annealed { beta: 0.2, iterations: 4 }),
+        from(GridStart::MiniBatches { size: 25, passes: 2 }),
+        GridOptions { restarts: 3, iterations: 2, learn_prior: true, ..small() },
+        GridOptions { schedule: GridSchedule::Single, inner_passes: 2, ..small() },
+    ]
 }

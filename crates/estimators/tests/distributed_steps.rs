@@ -11,7 +11,7 @@ use countgrid_estimators::{
 use countgrid_io::{ModelFile, NamedTable};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
-use crate::data::{FEATURES, blocks, three_topics};
+use crate::data::{FEATURES, blocks, small_grid, three_topics};
 
 /// One leaf, in blocks of so many bags.
 fn bags<T: Stored>(of_block: usize) -> Blocks<T> {
@@ -26,11 +26,9 @@ fn options() -> GridOptions {
         extents: Some(vec![12, 12]),
         window: Some(vec![2, 2]),
         iterations: 2,
-        tolerance: 0.0,
-        seed: 7,
         restarts: 2,
         start: Some(GridStart::Annealed { beta: 0.2, iterations: 3 }),
-        ..GridOptions::default()
+        ..small_grid()
     }
 }
 

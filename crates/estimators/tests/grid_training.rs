@@ -29,19 +29,10 @@ fn small() -> GridOptions {
     GridOptions { iterations: 6, ..small_grid() }
 }
 
+/// These, and the start that a grid has by itself.
 fn phases() -> [GridOptions; 6] {
-    [
-        small(),
-        GridOptions { start: None, ..small() },
-        GridOptions {
-            start: Some(GridStart::Annealed { beta: 0.2, iterations: 4 }),
-            iterations: 3,
-            ..small()
-        },
-        GridOptions { start: Some(GridStart::MiniBatches { size: 25, passes: 2 }), iterations: 3, ..small() },
-        GridOptions { restarts: 3, iterations: 2, learn_prior: true, ..small() },
-        GridOptions { schedule: GridSchedule::Single, inner_passes: 2, ..small() },
-    ]
+    let [plain, annealed, batches, restarts, single] = crate::data::phases();
+    [plain, GridOptions { start: None, ..small() }, annealed, batches, restarts, single]
 }
 
 fn training<'a, T: Stored>(options: &GridOptions, bags: &'a Blocks<T>) -> GridTraining<T, &'a Blocks<T>> {

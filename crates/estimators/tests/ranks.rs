@@ -12,7 +12,7 @@ use countgrid_estimators::{
 use countgrid_io::ModelFile;
 use countgrid_math::Real;
 
-use crate::data::{FEATURES, blocks, three_topics};
+use crate::data::{FEATURES, blocks, small_grid, three_topics};
 
 /// Five leaves: a tree that is neither full nor the sum in order.
 const BAGS: usize = 4 * BLOCK_BAGS + 700;
@@ -22,15 +22,7 @@ fn bags<T: Stored>(rows: Range<usize>) -> Blocks<T> {
 }
 
 fn grid() -> GridOptions {
-    GridOptions {
-        extents: Some(vec![4, 4]),
-        window: Some(vec![2, 2]),
-        iterations: 2,
-        tolerance: 0.0,
-        seed: 7,
-        start: Some(GridStart::Plain),
-        ..GridOptions::default()
-    }
+    GridOptions { extents: Some(vec![4, 4]), window: Some(vec![2, 2]), iterations: 2, ..small_grid() }
 }
 
 /// Runs the same on ranks that are threads.

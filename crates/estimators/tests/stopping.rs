@@ -13,32 +13,13 @@ use countgrid_counts::SequencesBuf;
 use countgrid_em::{Anneal, Annealing, End, Fit, FitError, Iterations, Learn, StepwiseFit, Stop, Tables};
 use countgrid_estimators::{
     BagTotals, BlockPass, DataDigest, Estimator, EstimatorError, FitSummary, FittedGrid, GridLearner,
-    GridOptions, GridParameters, GridPlan, GridSchedule, GridStart, HmmOptions, LdaOptions, MiniBatchPass,
-    Schedule, Step, TopographicOptions, Train, Training,
+    GridOptions, GridParameters, GridPlan, GridSchedule, HmmOptions, LdaOptions, MiniBatchPass, Schedule,
+    Step, TopographicOptions, Train, Training,
 };
 use countgrid_io::ModelFile;
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
-use crate::data::{four_topics, small_grid};
-
-/// Six iterations of the full grid.
-fn small() -> GridOptions {
-    GridOptions { iterations: 6, ..small_grid() }
-}
-
-fn phases() -> [GridOptions; 5] {
-    [
-        small(),
-        GridOptions {
-            start: Some(GridStart::Annealed { beta: 0.2, iterations: 4 }),
-            iterations: 3,
-            ..small()
-        },
-        GridOptions { start: Some(GridStart::MiniBatches { size: 25, passes: 2 }), iterations: 3, ..small() },
-        GridOptions { restarts: 3, iterations: 2, learn_prior: true, ..small() },
-        GridOptions { schedule: GridSchedule::Single, inner_passes: 2, ..small() },
-    ]
-}
+use crate::data::{four_topics, phases, small_grid};
 
 /// Sets a flag as E-step `at` over all data begins, counted from 0.
 #[derive(Debug)]
@@ -316,8 +297,8 @@ fn asks<E: Estimator>(plan: &E, data: &E::Data) {
 fn every_model_asks() {
     let bags = four_topics(90, 40);
     let totals = BagTotals::from_blocks(&bags).unwrap();
-    asks(&small().check::<f32>(totals).unwrap(), &bags);
-    asks(&small().mixture(3).check::<f32>(totals).unwrap(), &bags);
+    asks(&small_grid().check::<f32>(totals).unwrap(), &bags);
+    asks(&small_grid().mixture(3).check::<f32>(totals).unwrap(), &bags);
     asks(&LdaOptions { topics: 3, ..LdaOptions::default() }.check::<f32>(totals).unwrap(), &bags);
     let gathered = bags.gather(|count| count).unwrap();
     let map = TopographicOptions { points: [4, 4], basis_functions: [2, 2], ..TopographicOptions::default() };
