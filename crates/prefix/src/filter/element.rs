@@ -221,7 +221,7 @@ macro_rules! moments {
             const RANGE: Option<(u64, u64)> = squared(<$t as Summand<$a>>::RANGE);
             #[inline(always)]
             fn widen(self) -> Moments<$a> {
-                let sum: $a = self.widen();
+                let sum: $a = Summand::widen(self); // integers may get a `widen` of their own
                 Moments { sum, squares: squares::$a(sum) }
             }
             #[inline(always)]
