@@ -294,6 +294,26 @@ fn files_that_are_damaged_are_refused() {
     assert_eq!(refused(partial_sums(&file, whole)), DistributedError::Text { name });
 }
 
+/// Whether a machine reads ahead decides no result, and is for each machine of a training to know.
+#[test]
+fn a_state_is_the_same_whichever_machine_it_is_made_on() {
+    let state = |read_ahead, componential| {
+        let grid = GridOptions { read_ahead, ..grid_options() };
+        let options = match componential {
+            true => DistributedOptions::Componential(ComponentialOptions {
+                grid,
+                ..ComponentialOptions::default()
+            }),
+            false => DistributedOptions::Grid(grid),
+        };
+        let (bags, labels) = (bags::<f32>(300), labels(300));
+        begun(&options, &bags, &labels).to_bytes().unwrap()
+    };
+    for componential in [false, true] {
+        assert!(state(true, componential) == state(false, componential));
+    }
+}
+
 #[test]
 fn files_of_other_trainings_are_refused() {
     let count = 2 * BLOCK_BAGS + 300;

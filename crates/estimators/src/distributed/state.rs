@@ -24,6 +24,16 @@ pub enum DistributedOptions {
     Componential(ComponentialOptions),
 }
 
+impl DistributedOptions {
+    /// Without what is of the machine that a training is started on, so that the state is the same whichever that is.
+    fn of_any_machine(&self) -> Self {
+        let mut options = self.clone();
+        let (Self::Grid(grid) | Self::Componential(ComponentialOptions { grid, .. })) = &mut options;
+        grid.read_ahead = GridOptions::default().read_ahead;
+        options
+    }
+}
+
 /// What a distributed training starts from: what the documents are in numbers, and what the file of the model says besides tables.
 ///
 /// ```
@@ -236,7 +246,7 @@ pub(crate) fn first_state<T: Stored>(
     let mut texts = ModelFile::default();
     from.info.write("", &mut texts);
     texts.metadata.retain(|name, _| TEXTS.contains(&name.as_str()));
-    let json = serde_json::to_string(options).map_err(|_| text("distributed.options"))?;
+    let json = serde_json::to_string(&options.of_any_machine()).map_err(|_| text("distributed.options"))?;
     texts.metadata.insert("distributed.options".to_owned(), json);
     let BagTotals { features, bags, non_empty, tokens } = from.totals;
     let totals = serde_json::json!([features, bags, non_empty, tokens]).to_string();
