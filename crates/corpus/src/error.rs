@@ -73,6 +73,18 @@ pub enum CorpusError {
         /// What it holds.
         format: Format,
     },
+    /// An option that is given and not used for what is read: what was asked for would not be done.
+    Unused {
+        /// The file or folder, or what the texts are called.
+        path: PathBuf,
+        /// The option, as a field of [`CorpusOptions`](crate::CorpusOptions): `columns.label`, `vocabulary`, `scaling.scale`,
+        /// `words.phrases`.
+        option: &'static str,
+        /// What it is used for.
+        used_for: &'static str,
+        /// What was read.
+        found: String,
+    },
     /// Nothing to take as a sample of doc comments: no crate that Cargo has unpacked, or none with comments long enough.
     NoDocComments {
         /// Where Cargo unpacks crates.
@@ -121,6 +133,9 @@ impl fmt::Display for CorpusError {
             }
             Self::LabelDepth { path, format } => {
                 write!(f, "{}: has no folders to take labels from, being {format}", path.display())
+            }
+            Self::Unused { path, option, used_for, found } => {
+                write!(f, "{}: {found}, and `{option}` is for {used_for}", path.display())
             }
             Self::NoDocComments { folder, crates: 0 } => {
                 write!(f, "{}: no crates that Cargo has unpacked", folder.display())

@@ -4,8 +4,8 @@ use std::{fs, path::Path};
 
 use countgrid_counts::{Sequences, SequencesBuf};
 use countgrid_io::{
-    Alphabet, Format, Item, Limits, ReadOptions, SequenceOptions, SequenceSet, Summary, read_sequences,
-    visit_all,
+    Alphabet, Columns, Format, Item, Limits, ReadOptions, SequenceOptions, SequenceSet, Summary,
+    read_sequences, visit_all,
 };
 use countgrid_math::Real;
 use countgrid_text::{TextOptions, Tokenizer, Vocabulary};
@@ -24,7 +24,8 @@ impl<T: Real + Storable> Corpus<T> {
     ///
     /// # Errors
     /// A path that cannot be read; numbers that are not counts; counts too large for `T`; no word that is left; invalid
-    /// options of words; an input that is to be ignored; a temporary file that cannot be written.
+    /// options of words; an option that is not used for what the path holds; an input that is to be ignored; a temporary
+    /// file that cannot be written.
     ///
     /// ```
     /// use countgrid_corpus::{Corpus, CorpusOptions, KeepColumns, WordOptions};
@@ -61,7 +62,17 @@ impl<T: Real + Storable> Corpus<T> {
     pub fn read_all(paths: &[impl AsRef<Path>], options: &CorpusOptions) -> Result<Self, CorpusError> {
         let mut selector = Selector::new(options)?;
         selector.expect_paths(paths.len());
-        let summary = visit_paths(paths, options, |item| selector.item(item))?;
+        let path = paths.first().map(|path| path.as_ref().to_path_buf()).unwrap_or_default();
+        let summary = visit_paths(paths, options, |item| match item {
+            // Paths of which one has counts all have.
+            Item::Vocabulary(_) if options.words.phrases => Err(CorpusError::Unused {
+                path: path.clone(),
+                option: "words.phrases",
+                used_for: "texts",
+                found: "counts".to_owned(),
+            }),
+            item => selector.item(item),
+        })?;
         selector.finish::<T>()?.read_from(name_of(&summary), summary)?.require_words_of_source()
     }
 
@@ -165,6 +176,28 @@ fn visit_paths(
         }
         if fs::canonicalize(path).is_ok_and(|input| is_input(&input)) {
             return Err(CorpusError::InputIsOutput { path: path.clone() });
+        }
+    }
+    let unused = |option, used_for| CorpusError::Unused {
+        path: summary.path.clone(),
+        option,
+        used_for,
+        found: summary.format.to_string(),
+    };
+    let has_vocabulary =
+        |format| matches!(format, Format::Docword | Format::MatrixMarket | Format::SvmLight | Format::Npz);
+    if options.vocabulary.is_some() && !parts.iter().any(|(_, format)| has_vocabulary(*format)) {
+        return Err(unused("vocabulary", "files of counts"));
+    }
+    let Columns { text, title, label, id } = &options.columns;
+    for (role, name, option) in [
+        ("text", text, "columns.text"),
+        ("title", title, "columns.title"),
+        ("label", label, "columns.label"),
+        ("id", id, "columns.id"),
+    ] {
+        if name.is_some() && !summary.columns.iter().any(|(known, _)| *known == role) {
+            return Err(unused(option, "tables and JSON"));
         }
     }
     Ok(summary)

@@ -9,7 +9,7 @@ use countgrid_text::{Counter, Selection, TextOptions};
 
 use crate::{
     Blocks, BlocksBuilder, Corpus, CorpusError, CorpusKind, CorpusOptions, DocumentInfo, KeepColumns,
-    LabelColumn, NearDuplicate, Storable,
+    LabelColumn, NearDuplicate, Scale, Storable,
     boilerplate::{self, Lines},
     document::SNIPPET_WORDS,
     intake::{Intake, scaled},
@@ -66,6 +66,14 @@ impl<'o> Selector<'o> {
     pub(crate) fn item(&mut self, item: Item<'_>) -> Result<(), CorpusError> {
         match self.intake.take(item)? {
             Some(Item::Document(document)) => {
+                if self.options.scaling.scale != Scale::None {
+                    return Err(CorpusError::Unused {
+                        path: document.file.to_path_buf(),
+                        option: "scaling.scale",
+                        used_for: "numbers",
+                        found: "texts".to_owned(),
+                    });
+                }
                 let bag = match &mut self.sketches {
                     None => self.words.read(&document.text)?,
                     Some((sketches, shingles)) => {

@@ -11,6 +11,7 @@ use countgrid_corpus::{
     WordOptions, read_all_word_sequences, read_word_sequences,
 };
 use countgrid_counts::{Bags, SequencesBuf};
+use countgrid_io::Columns;
 use countgrid_text::{Languages, StopWords, TextOptions};
 use proptest::prelude::*;
 
@@ -231,5 +232,65 @@ proptest! {
             }
             (sampled, expected) => panic!("{sampled:?} {expected:?}"),
         }
+    }
+}
+
+#[test]
+fn an_option_that_is_not_used_for_what_was_read_is_refused() {
+    let (folder, [texts, counts, docword, words]) = files([
+        ("texts.csv", "text,label\nred ants,x\nblue ants,y\n"),
+        ("counts.csv", "ant,bee,label\n1,2,x\n3,0,y\n"),
+        ("docword.a.txt", "2\n2\n2\n1 1 3\n2 2 1\n"),
+        ("vocab.a.txt", "ants\nbees\n"),
+    ]);
+    let plain = folder.path().join("plain");
+    fs::create_dir(&plain).unwrap();
+    fs::write(plain.join("a.txt"), "red ants").unwrap();
+    let scaled = CorpusOptions {
+        scaling: Scaling { scale: Scale::Log(1.0), tokens: None },
+        ..CorpusOptions::default()
+    };
+    let phrases = CorpusOptions {
+        words: WordOptions { phrases: true, ..WordOptions::default() },
+        ..CorpusOptions::default()
+    };
+    let vocabulary = CorpusOptions { vocabulary: Some(words), ..CorpusOptions::default() };
+    let columns = |columns: [Option<&str>; 4]| {
+        let [text, title, label, id] = columns.map(|name| name.map(str::to_owned));
+        CorpusOptions { columns: Columns { text, title, label, id }, ..CorpusOptions::default() }
+    };
+    let read = |path: &Path, options: &CorpusOptions| Corpus::<f32>::read(path, options);
+    for (path, options, message) in [
+        (&texts, &scaled, "texts, and `scaling.scale` is for numbers"),
+        (&plain, &scaled, "texts, and `scaling.scale` is for numbers"),
+        (&counts, &phrases, "counts, and `words.phrases` is for texts"),
+        (&docword, &phrases, "counts, and `words.phrases` is for texts"),
+        (&texts, &vocabulary, "CSV, and `vocabulary` is for files of counts"),
+        (&counts, &vocabulary, "CSV, and `vocabulary` is for files of counts"),
+        (&docword, &columns([Some("text"), None, None, None]), "docword counts, and `columns.text` is for"),
+        (&docword, &columns([None, Some("label"), None, None]), "docword counts, and `columns.title` is for"),
+        (&docword, &columns([None, None, Some("label"), None]), "docword counts, and `columns.label` is for"),
+        (&docword, &columns([None, None, None, Some("label")]), "docword counts, and `columns.id` is for"),
+        (&plain, &columns([None, None, Some("label"), None]), "folder of text files, and `columns.label` is"),
+    ] {
+        let error = read(path, options).unwrap_err();
+        assert!(matches!(error, CorpusError::Unused { .. }), "{error}");
+        let error = error.to_string();
+        assert!(error.contains(message) && error.contains(path.to_str().unwrap()), "{error}");
+    }
+    // Of several paths one has to have it.
+    let both = [&plain, &texts];
+    let labelled = columns([None, None, Some("label"), None]);
+    assert_eq!(Corpus::<f32>::read_all(&both, &labelled).unwrap().labels.names.len(), 2);
+    // What is used is used.
+    for (path, options) in [
+        (&counts, &scaled),
+        (&docword, &scaled),
+        (&texts, &phrases),
+        (&docword, &vocabulary),
+        (&counts, &labelled),
+        (&texts, &labelled),
+    ] {
+        read(path, options).unwrap();
     }
 }
