@@ -253,28 +253,11 @@ impl ColumnNames {
 }
 
 impl MapArgs {
-    /// Refuses options of the other kind of map.
+    /// Checks the settings before anything is read.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        let model =
-            self.model.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
-        match self.model.emission_model() {
-            None => match self.topographic.given() {
-                Some(option) => Err(Failure::new(
-                    format_args!("{option} is of topographic maps, and --model {model} is none"),
-                    format_args!("leave {option} out, or add --model zip-gtm or another"),
-                )),
-                None => Ok(()),
-            },
-            Some(emission_model) => {
-                if let Some(option) = self.fit.only_of_grids().or(self.componential.given()) {
-                    return Err(Failure::new(
-                        format_args!("{option} is of counting grids, and --model {model} is none"),
-                        format_args!("leave {option} out, or take --model grid"),
-                    ));
-                }
-                self.topographic.options(emission_model, &self.fit).map(drop)
-            }
-        }?;
+        if let Some(emission_model) = self.model.emission_model() {
+            self.topographic.options(emission_model, &self.fit)?;
+        }
         match self.sample {
             Some(0) => Err(Failure::new("--sample 0 leaves no document", "take --sample of at least 1")),
             _ => Ok(()),
@@ -634,25 +617,6 @@ impl GridArgs {
             ),
             _ => Ok(()),
         }
-    }
-
-    /// The first option with a value other than its default that only a counting grid has.
-    pub(crate) fn only_of_grids(&self) -> Option<&'static str> {
-        let set = [
-            ("--grid", self.grid.is_some()),
-            ("--window", self.window.is_some()),
-            ("--restarts", self.restarts != 1),
-            ("--pseudocount", self.pseudocount.is_some()),
-            ("--learn-prior", self.learn_prior),
-            ("--inner-passes", self.inner_passes != 1),
-            ("--schedule", self.schedule != Schedule::CoarseToFine),
-            ("--anneal", self.anneal.is_some()),
-            ("--anneal-iterations", self.anneal_iterations.is_some()),
-            ("--batch", self.batch.is_some()),
-            ("--passes", self.passes.is_some()),
-            ("--stream", self.stream),
-        ];
-        set.into_iter().find(|&(_, set)| set).map(|(name, _)| name)
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use countgrid_evaluation::Candidate;
 
 use crate::{
     args::{Cli, Command, EvaluationArgs},
     failure::Failure,
+    unused::{Unused, unused},
 };
 
 /// Options that may be tried. What the data are, and how they are split, is not among them.
@@ -53,6 +54,8 @@ pub(crate) struct Choice {
     pub(crate) args: EvaluationArgs,
     /// The same for the library, under a name: `grid=12x12 window=4x4`; nothing if nothing was to be chosen.
     pub(crate) candidate: Candidate,
+    /// Options without effect, given or tried.
+    unused: Vec<Unused>,
 }
 
 /// Every combination, the last option changing fastest; the options themselves if nothing is tried.
@@ -83,7 +86,16 @@ pub(crate) fn choices(args: &EvaluationArgs, given: &[OsString]) -> Result<Vec<C
             .flat_map(|combination| values.split(',').map(|value| with(combination, value)))
             .collect();
     }
-    combinations.into_iter().map(|chosen| Choice::new(given, args, chosen)).collect()
+    let choices: Vec<Choice> =
+        combinations.into_iter().map(|chosen| Choice::new(given, args, chosen)).collect::<Result<_, _>>()?;
+    // What is given, or tried, has to be used by a candidate.
+    let by_none = |unused: &&Unused| {
+        choices.iter().all(|choice| choice.unused.iter().any(|other| other.option == unused.option))
+    };
+    match choices.first().and_then(|first| first.unused.iter().find(by_none)) {
+        Some(unused) => Err(unused.into()),
+        None => Ok(choices),
+    }
 }
 
 impl Choice {
@@ -94,7 +106,7 @@ impl Choice {
     ) -> Result<Self, Failure> {
         if chosen.is_empty() {
             let candidate = Candidate { name: String::new(), options: args.options()? };
-            return Ok(Self { chosen, args: args.clone(), candidate });
+            return Ok(Self { chosen, args: args.clone(), candidate, unused: Vec::new() });
         }
         let end = given.iter().position(|word| word == "--").unwrap_or(given.len());
         let mut words = given.to_vec();
@@ -107,18 +119,25 @@ impl Choice {
         });
         words.splice(end..end, added.map(OsString::from));
         let refuse = |problem: String| Failure::new(problem, "mend the values of --try");
-        let parsed = Cli::try_parse_from(words).map_err(|error| {
+        let mut program = Cli::command();
+        let parsed = program.try_get_matches_from_mut(words).and_then(|matches| {
+            let cli = Cli::from_arg_matches(&matches)?;
+            Ok((cli, matches))
+        });
+        let (cli, matches) = parsed.map_err(|error| {
             let text = error.render().to_string();
             let first = text.lines().next().unwrap_or_default();
             refuse(format!("--try: {}", first.trim_start_matches("error: ")))
         })?;
-        let args = match parsed.command {
+        let of_command = |(name, given)| Some(unused(program.find_subcommand(name)?, given));
+        let unused = matches.subcommand().and_then(of_command).unwrap_or_default();
+        let args = match cli.command {
             Command::Crossval(args) => args.evaluation,
             Command::Sweep(args) => args.evaluation,
             _ => return Err(refuse("--try belongs to crossval and sweep".to_owned())),
         };
         let name: Vec<_> = chosen.iter().map(|(option, value)| format!("{option}={value}")).collect();
         let candidate = Candidate { name: name.join(" "), options: args.options()? };
-        Ok(Self { chosen, args, candidate })
+        Ok(Self { chosen, args, candidate, unused })
     }
 }

@@ -7,7 +7,8 @@ use std::{
 };
 
 use countgrid_corpus::{
-    BlockLimits, Corpus, CorpusOptions, MAX_COLUMN_BYTES, Sample, Scaling, WordOptions, memory::format_bytes,
+    BlockLimits, Corpus, CorpusKind, CorpusOptions, MAX_COLUMN_BYTES, Sample, Scaling, WordOptions,
+    memory::format_bytes,
 };
 use countgrid_estimators::Stored;
 use countgrid_io::{Columns, Limits, read_text_file};
@@ -58,8 +59,29 @@ impl<'a> Input<'a> {
                 .map_err(|error| Failure::from(error).of_files(paths))?,
         };
         report_corpus(&corpus, report);
+        let of_texts = options_of_texts(&self.options.words);
+        if corpus.kind == CorpusKind::Counts && !of_texts.is_empty() {
+            report.note(format_args!(
+                "words of counts stay as they are; {} for texts that are placed on the model",
+                match of_texts[..] {
+                    [one] => format!("{one} is"),
+                    _ => format!("{} are", of_texts.join(", ")),
+                }
+            ));
+        }
         Ok(corpus)
     }
+}
+
+/// The options that say what the words of texts are, of those that are not the default.
+fn options_of_texts(words: &WordOptions) -> Vec<&'static str> {
+    let set = [
+        ("--language", words.languages != Languages::Auto),
+        ("--stop-words", !matches!(words.stop_words, StopWords::Auto | StopWords::None)),
+        ("--stem", words.stem),
+        ("--ngrams", words.ngrams.is_some()),
+    ];
+    set.into_iter().filter(|&(_, set)| set).map(|(name, _)| name).collect()
 }
 
 /// The files that were named to be read, so that none is written over.

@@ -139,6 +139,18 @@ impl From<CorpusError> for Failure {
             CorpusError::LabelDepth { .. } => {
                 "leave --label-depth out, or name the column of labels (--label-column)"
             }
+            CorpusError::Unused { option, .. } => match *option {
+                "vocabulary" => {
+                    "leave --vocabulary out; the words of texts are counted, those of tables are their columns"
+                }
+                "scaling.scale" => "leave --scale out, or take --tokens for documents of one length",
+                "words.phrases" => "leave --phrases out; counts are of the words that they come with",
+                "columns.text" => "leave --text-column out",
+                "columns.title" => "leave --title-column out",
+                "columns.id" => "leave --id-column out",
+                "columns.label" => "leave --label-column out",
+                _ => "leave the option out",
+            },
             CorpusError::Text(_) => "--max-share takes a share above 0 and at most 1",
             CorpusError::NegativeNumber { .. } => {
                 "mend the field, or say what the numbers mean: --scale floor=X, log=X or shift"

@@ -13,6 +13,26 @@ use crate::{
     collection::source_name, csv_table::CsvTable, failure::Failure, run_file, training::Checkpoints,
 };
 
+/// Checks that files can be written in a folder, which is made only with the first of them: a run that is refused leaves none.
+pub(crate) fn check_folder(
+    folder: &Path,
+    files: impl IntoIterator<Item = impl AsRef<Path>>,
+) -> Result<(), Failure> {
+    if folder.exists() {
+        return Ok(files.into_iter().try_for_each(check_writable)?);
+    }
+    // The outermost that is to be made, as the name of a file, which is as good as a folder's.
+    let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+    Ok(check_writable(folder.ancestors().take_while(missing).last().unwrap_or(folder))?)
+}
+
+/// Makes the folder of results, and those around it.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(folder).map_err(|error| {
+        Failure::new(format_args!("{}: {error}", folder.display()), "name another folder (--output)")
+    })
+}
+
 /// What is written: a page and two pictures, or those of each layer, a table of places and a model; of topographic maps a table of points.
 pub(crate) struct Files {
     folder: PathBuf,
@@ -59,11 +79,7 @@ impl Files {
             Self { folder, page, layers, used, model, points, places, svg, png, skipped, run_file, options };
         let checkpoint = Checkpoints::path_beside(&files.model);
         check_outputs(inputs, files.written(topographic).into_iter().chain([checkpoint.as_path()]))?;
-        if files.folder.exists() {
-            files.written(topographic).into_iter().try_for_each(check_writable)?;
-        } else {
-            check_writable(&files.folder)?; // as a name, which is as good as a folder's
-        }
+        check_folder(&files.folder, files.written(topographic))?;
         Ok(files)
     }
 
@@ -140,14 +156,7 @@ impl Files {
     /// All or none: files get their names once all of them, and last the model, have been written.
     pub(crate) fn write(&self, rendered: &[(&Path, Vec<u8>)], model: &ModelFile) -> Result<(), Failure> {
         let made = !self.folder.exists();
-        if made {
-            fs::create_dir(&self.folder).map_err(|error| {
-                Failure::new(
-                    format_args!("{}: {error}", self.folder.display()),
-                    "name another folder (--output)",
-                )
-            })?;
-        }
+        make_folder(&self.folder)?;
         let written = self.write_all(rendered, model);
         if written.is_err() && made {
             let _not_empty = fs::remove_dir(&self.folder);

@@ -20,6 +20,7 @@ mod sides;
 mod terminal;
 mod threads;
 mod training;
+mod unused;
 
 use std::process::ExitCode;
 

@@ -16,6 +16,7 @@ use crate::{
     args::Cli,
     config::{Config, OF_COMMAND_LINE, is_flag, name_of, with_config},
     failure::Failure,
+    unused::unused,
 };
 
 /// What the name of a file of options is beside a map.
@@ -73,6 +74,12 @@ impl Invocation {
             }
             None => (program, matches),
         };
+        // Of several candidates one may use what the others do not.
+        if given.try_get_many::<String>("tries").ok().flatten().is_none()
+            && let Some(first) = unused(&command, &given).first()
+        {
+            return Err(first.into());
+        }
         let mut invocation = Self { words: all, command, given, config, overrides: false };
         invocation.overrides = invocation.differs_from_config(&words);
         Ok((cli, invocation))

@@ -12,7 +12,7 @@ use std::{
 use countgrid_estimators::{EstimatorError, Progress, Train, format_sides};
 use countgrid_io::{ModelFile, load, save};
 
-use crate::{failure::Failure, interrupt::Interrupt, report::Report};
+use crate::{failure::Failure, files::make_folder, interrupt::Interrupt, report::Report};
 
 /// The file of checkpoints, and how often they are written.
 #[derive(Debug)]
@@ -63,9 +63,7 @@ impl Checkpoints {
     fn write(&self, file: &ModelFile, interrupt: &Interrupt) -> Result<(), Failure> {
         let _whole = interrupt.writing();
         if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::create_dir_all(folder).map_err(|error| {
-                Failure::new(format_args!("{}: {error}", folder.display()), "name another folder (--output)")
-            })?;
+            make_folder(folder)?;
         }
         Ok(save(&self.path, file)?)
     }

@@ -38,3 +38,4 @@ mod same_bytes;
 mod stream;
 mod terminal;
 mod topographic;
+mod unused;

@@ -314,3 +314,38 @@ fn models_that_are_none() {
         refused(folder.path(), &["words", "good", "--at", at], &["coordinates", "2 axes", "remedy: "]);
     }
 }
+
+/// The folder of results is made with the first of them, and those around it too.
+#[test]
+fn a_run_that_is_refused_makes_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("made.csv"), common::csv(',')).unwrap();
+    let grid = ["--grid", "4x4", "--window", "2x2", "--iterations", "2"];
+    common::stdout(folder, &[&["fit", "made.csv", "-o", "model"][..], &grid].concat());
+    let before = common::contents(folder);
+    for args in [
+        &["sweep", "missing.csv", "--try", "tokens=3,4"][..],
+        &["map", "missing.csv"],
+        &["start", "missing.csv", "--parts", "2"],
+        &["compare", "model", "model", "missing.csv"],
+        &["firmware", "missing"],
+    ] {
+        let output = common::run(folder, &[args, &["-o", "a/b"]].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(!folder.join("a").exists(), "{args:?}");
+    }
+    assert!(common::contents(folder) == before);
+    let tried = ["sweep", "made.csv", "--folds", "2", "--try", "tokens=3,4", "-o", "a/b"];
+    common::stdout(folder, &[&tried[..], &grid].concat());
+    common::stdout(folder, &[&["map", "made.csv", "-o", "c/d"][..], &grid].concat());
+    common::stdout(folder, &["firmware", "model", "-o", "e/f"]);
+    common::stdout(folder, &["compare", "model", "model", "made.csv", "-o", "g/h"]);
+    for file in ["a/b/results.csv", "c/d/map.html", "e/f/model.rs", "g/h/comparison.csv"] {
+        assert!(folder.join(file).is_file(), "{file}");
+    }
+    // What cannot be made is said before anything is read.
+    let output = common::run(folder, &["sweep", "missing.csv", "--try", "tokens=3,4", "-o", "made.csv/a"]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("made.csv/a") && !error.contains("missing.csv"), "{error}");
+}

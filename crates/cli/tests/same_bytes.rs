@@ -15,6 +15,8 @@ use common::{contents, countgrid, csv};
 fn inputs(folder: &Path) {
     fs::write(folder.join("a.csv"), csv(',')).unwrap();
     let made = common::made();
+    fs::write(folder.join("new.csv"), "text,label\nsail mast anchor wind,boats\nflour yeast oven,air\n")
+        .unwrap();
     let features: String =
         made.iter().enumerate().map(|(n, m)| format!("{},{}.25,{}\n", m.id, n % 7, n * n % 11)).collect();
     fs::write(folder.join("f.csv"), format!("id,wobble,spin\n{features}")).unwrap();
@@ -54,6 +56,16 @@ fn commands() -> Vec<String> {
         "evaluate grid.st a.csv -o measures.json --quiet THREADS".to_owned(),
         "compare grid.st grid64.st anneal.st a.csv -o compared --quiet THREADS".to_owned(),
         "firmware grid.st -o firmware --table 8 --vocabulary --quiet".to_owned(),
+        format!("map a.csv -o phrases --phrases auto --precision f64 {GRID}"),
+        "map --add new.csv map/model.safetensors -o added --quiet".to_owned(),
+        format!("fit a.csv -o componential.st --model componential --componential-iterations 3 {GRID}"),
+        "embed componential.st a.csv -o componential.csv --quiet".to_owned(),
+        format!("map a.csv -o componential --model componential --componential-iterations 3 {GRID}"),
+        format!("start a.csv -o parts --parts 1 --schedule single {GRID}"),
+        "partial parts/state.safetensors parts/documents-0001.safetensors -o parts/sums --quiet THREADS"
+            .to_owned(),
+        "merge parts/sums -o parts/sum --quiet".to_owned(),
+        "step parts/state.safetensors parts/sum -o parts/next --quiet".to_owned(),
         format!("crossval a.csv -o crossval.csv --folds 3 --raw-csv {GRID}"),
         format!("crossval n.csv -o numeric.csv --folds 3 --numeric --classifier labels {GRID}"),
     ];
@@ -77,19 +89,18 @@ fn commands() -> Vec<String> {
         all.push(format!("embed {name} a.csv -o {name}.csv --quiet {features}"));
     }
     for (model, more) in [
-        ("mixture", "--topics 3"),
-        ("lda", "--topics 3"),
-        ("lda", "--topics 3 --classifier svm --features posterior"),
+        ("mixture", "--topics 3 --iterations 5"),
+        ("lda", "--topics 3 --iterations 5"),
+        ("lda", "--topics 3 --iterations 5 --classifier svm --features posterior"),
         ("harmonium", "--topics 3 --epochs 4 --classifier svm-rbf --features posterior"),
         ("rap", "--topics 3 --epochs 4 --classifier nearest --features posterior"),
-        ("grid", "--grid 6x6 --window 2x2 --classifier svm-rbf --features fess"),
-        ("grid", "--grid 6x6 --window 2x2 --classifier nearest --features posterior"),
-        ("grid", "--grid 6x6 --window 2x2 --try grid=4x4,6x6 --inner-folds 2"),
+        ("lsi", "--topics 3 --classifier nearest --features posterior"),
+        ("grid", "--grid 6x6 --window 2x2 --iterations 5 --classifier svm-rbf --features fess"),
+        ("grid", "--grid 6x6 --window 2x2 --iterations 5 --classifier nearest --features posterior"),
+        ("grid", "--grid 6x6 --window 2x2 --iterations 5 --try grid=4x4,6x6 --inner-folds 2"),
     ] {
         let number = all.len();
-        all.push(format!(
-            "crossval a.csv -o t{number}.csv --folds 2 --iterations 5 --model {model} {more} THREADS"
-        ));
+        all.push(format!("crossval a.csv -o t{number}.csv --folds 2 --model {model} {more} THREADS"));
     }
     all.push(
         "crossval q.csv -o hmm.csv --folds 2 --iterations 5 --model hmm --states 3 --restarts 2 THREADS"

@@ -21,16 +21,7 @@ pub(crate) struct ComponentialArgs {
 }
 
 impl ComponentialArgs {
-    /// The first that was given.
-    pub(crate) fn given(&self) -> Option<&'static str> {
-        let set = [
-            ("--concentration", self.concentration.is_some()),
-            ("--learn-concentration", self.learn_concentration),
-            ("--componential-iterations", self.componential_iterations.is_some()),
-        ];
-        set.into_iter().find(|&(_, set)| set).map(|(name, _)| name)
-    }
-
+    /// Of a grid that begins with these options.
     pub(crate) fn options(&self, grid: GridOptions) -> ComponentialOptions {
         let default = ComponentialOptions::default();
         ComponentialOptions {

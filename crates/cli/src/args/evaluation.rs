@@ -83,7 +83,7 @@ pub(crate) struct EvaluationArgs {
     #[arg(long, value_name = "N", default_value_t = Protocol::default().folds, value_parser = at_most(COUNT))]
     pub(crate) folds: usize,
     /// Hold out one document at a time instead
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["folds", "repeats"])]
     pub(crate) leave_one_out: bool,
     /// How far apart the features of two documents are, for --classifier nearest [default: divergence for proportions,
     /// euclidean for topics of harmoniums and lsi]

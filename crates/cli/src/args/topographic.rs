@@ -61,22 +61,6 @@ pub(crate) enum Place {
 }
 
 impl TopographicArgs {
-    /// The first option that was given.
-    pub(crate) fn given(&self) -> Option<&'static str> {
-        let given = [
-            ("--points", self.points.is_some()),
-            ("--latent", self.latent.is_some()),
-            ("--basis", self.basis.is_some()),
-            ("--basis-functions", self.basis_functions.is_some()),
-            ("--width", self.width.is_some()),
-            ("--exposure", self.exposure.is_some()),
-            ("--neighbours", self.neighbours.is_some()),
-            ("--place", self.place.is_some()),
-            ("--magnification", self.magnification),
-        ];
-        given.into_iter().find(|&(_, given)| given).map(|(name, _)| name)
-    }
-
     /// The options of a map with this emission model.
     pub(crate) fn options(
         &self,

@@ -1,13 +1,13 @@
 //! `countgrid compare`: measures of several models over the same documents, side by side.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
 use countgrid_estimators::{AnyModel, format_sides};
 use countgrid_evaluation::{EvaluationError, Mean, ModelMeasures};
-use countgrid_io::{StagedFiles, check_outputs, check_writable};
+use countgrid_io::{StagedFiles, check_outputs};
 use countgrid_map::pictures::{Curve, LineChart, Point};
 use serde_json::{Map, Value, json};
 
@@ -17,6 +17,7 @@ use crate::{
     collection::{Input, named_inputs},
     csv_table::CsvTable,
     failure::{BUG, Failure},
+    files::{check_folder, make_folder},
     interrupt::Interrupt,
     model_file::load_with_checksum,
     report::Report,
@@ -75,10 +76,7 @@ pub(crate) fn run(args: &CompareArgs, interrupt: &Interrupt) -> Result<(), Failu
     check_outputs(inputs, files.clone())?;
     let options = args.measures.options();
     options.check().map_err(Failure::from)?;
-    fs::create_dir_all(folder).map_err(|error| {
-        Failure::new(format_args!("{}: {error}", folder.display()), "name another folder (--output)")
-    })?;
-    files.iter().try_for_each(check_writable)?;
+    check_folder(folder, &files)?;
     let report = Report::new(args.reporting.quiet, args.reporting.json);
     interrupt.stops("ending, without a result");
     let outputs = files.each_ref().map(PathBuf::as_path);
@@ -117,6 +115,7 @@ pub(crate) fn run(args: &CompareArgs, interrupt: &Interrupt) -> Result<(), Failu
     );
     report.event("measures", &table, object.clone());
     let _whole = interrupt.writing_results();
+    make_folder(folder)?;
     write(&files, args, &object, &compared, &groups)?;
     report.files_written(&outputs, json!({ "models": compared.len(), "groups": groups.len() }));
     Ok(())

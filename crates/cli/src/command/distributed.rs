@@ -1,9 +1,6 @@
 //! `countgrid start`, `partial`, `merge`, `step` and `finish`: a fit in parts, on as many machines as there are.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use countgrid_em::BLOCK_BAGS;
 use countgrid_estimators::{
@@ -19,6 +16,7 @@ use crate::{
     args::{FinishArgs, FitModel, MergeArgs, PartialArgs, Precision, StartArgs, StepArgs},
     collection::{Input, block_limits, named_inputs, scaling, word_options},
     failure::Failure,
+    files::make_folder,
     interrupt::Interrupt,
     report::Report,
     run_file::{self, Invocation, WorkedOut},
@@ -89,9 +87,7 @@ fn start_in<T: Stored>(
     let each = leaves.div_ceil(documents.len());
 
     let _whole = interrupt.writing_results();
-    fs::create_dir_all(&args.output).map_err(|error| {
-        Failure::new(format_args!("{}: {error}", args.output.display()), "name another folder (--output)")
-    })?;
+    make_folder(&args.output)?;
     let mut files = StagedFiles::new();
     let mut written: Vec<&Path> = Vec::new();
     LeafDocuments::split(&corpus.bags, &corpus.labels, each, |part| {

@@ -1,13 +1,14 @@
 //! `countgrid firmware`: a model as constant tables.
 
-use std::{fs, io, path::Path};
+use std::path::Path;
 
 use countgrid_estimators::{FittedGrid, Stored, TableKind as Table};
-use countgrid_io::{StagedFiles, check_outputs, check_writable};
+use countgrid_io::{StagedFiles, check_outputs};
 
 use crate::{
     args::{FirmwareArgs, TableKind},
     failure::Failure,
+    files::{check_folder, make_folder},
     interrupt::Interrupt,
     model_file::{Grid, load_grid},
 };
@@ -32,13 +33,10 @@ fn firmware<T: Stored>(
     };
     let firmware = grid.firmware(kind, args.vocabulary)?;
     let folder = &args.output;
-    let refuse = |error: io::Error| {
-        Failure::new(format_args!("{}: {error}", folder.display()), "name another folder (--output)")
-    };
     let (module, blob) = (folder.join("model.rs"), folder.join("model.bin"));
     check_outputs([&args.model], [&module, &blob])?;
-    fs::create_dir_all(folder).map_err(refuse)?;
-    [&module, &blob].into_iter().try_for_each(check_writable)?;
+    check_folder(folder, [&module, &blob])?;
+    make_folder(folder)?;
     let _whole = interrupt.writing_results();
     let mut files = StagedFiles::new();
     files.write(&blob, |out| out.write_all(&firmware.blob))?;

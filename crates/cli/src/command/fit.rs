@@ -87,13 +87,7 @@ impl GridModel {
     pub(crate) fn new(componential: bool, own: &ComponentialArgs, grid: &GridArgs) -> Result<Self, Failure> {
         let grid = options_but_size(grid)?;
         if !componential {
-            return match own.given() {
-                Some(option) => Err(Failure::new(
-                    format_args!("{option} is of componential grids, and --model grid is none"),
-                    format_args!("leave {option} out, or add --model componential"),
-                )),
-                None => Ok(Self::Plain(grid)),
-            };
+            return Ok(Self::Plain(grid));
         }
         let options = own.options(grid);
         options.validate()?;

@@ -51,20 +51,11 @@ pub(crate) fn fit(
         [&args.output, &checkpoint].into_iter().chain(&args.tracing.trace).chain(&args.saving.save_config),
     )?;
     outputs(args).into_iter().try_for_each(check_writable)?;
-    match (kind, &args.features.features_from) {
-        (HarmoniumKind::DualWing, None) => {
-            return Err(Failure::new(
-                "--model dual-wing has words and features, and no features were named",
-                "add --features-from TABLE, which may be the table with the texts, and --feature-columns NAME,...",
-            ));
-        }
-        (HarmoniumKind::Single | HarmoniumKind::RateAdapting, Some(_)) => {
-            return Err(Failure::new(
-                format_args!("--features-from is for dual wings, and --model {} has one wing", kind.name()),
-                "add --model dual-wing, or leave --features-from out",
-            ));
-        }
-        _ => {}
+    if kind == HarmoniumKind::DualWing && args.features.features_from.is_none() {
+        return Err(Failure::new(
+            "--model dual-wing has words and features, and no features were named",
+            "add --features-from TABLE, which may be the table with the texts, and --feature-columns NAME,...",
+        ));
     }
     let mut options = args.harmonium.options(kind, args.topics, &args.fit);
     options.feature_variance = args.tracing.feature_variance;

@@ -11,7 +11,7 @@ use std::{
 
 use clap::{ArgAction, CommandFactory};
 use countgrid_evaluation::{Scalar, cross_validate};
-use countgrid_io::{StagedFiles, check_outputs, check_writable};
+use countgrid_io::{StagedFiles, check_outputs};
 use countgrid_map::pictures::{Curve, LineChart, Point};
 use serde_json::{Map, Value, json};
 
@@ -22,6 +22,7 @@ use crate::{
     collection::{named_inputs, paths_to_json},
     csv_table::CsvTable,
     failure::{BUG, Failure},
+    files::{check_folder, make_folder},
     interrupt::Interrupt,
     report::{Report, plain},
     run_file::{self, Invocation, WorkedOut},
@@ -44,11 +45,7 @@ pub(crate) fn run(args: &SweepArgs, invocation: &Invocation, interrupt: &Interru
     inputs.extend(args.config.config.clone());
     let run_file = invocation.file_in(folder)?;
     check_outputs(inputs, FILES.map(|name| folder.join(name)).iter().chain(&run_file))?;
-    fs::create_dir_all(folder).map_err(|error| {
-        Failure::new(format_args!("{}: {error}", folder.display()), "name another folder (--output)")
-    })?;
-    FILES.iter().try_for_each(|name| check_writable(folder.join(name)))?;
-    run_file.iter().try_for_each(check_writable)?;
+    check_folder(folder, FILES.map(|name| folder.join(name)).iter().chain(&run_file))?;
     let run_file = run_file.map(|path| (path, invocation.to_toml(&WorkedOut::default())));
     let (words, run_file) = (invocation.words.as_slice(), run_file.as_ref());
     threads::run(args.fit.threads, || match args.fit.precision {
@@ -261,6 +258,7 @@ fn write(
     results: &[Row],
 ) -> Result<(), Failure> {
     let all = json!({ "protocol": protocol, "data": paths_to_json(&args.paths), "seed": args.fit.seed, "results": results });
+    make_folder(folder)?;
     let mut files = StagedFiles::new();
     files.write(folder.join("results.json"), |out| {
         serde_json::to_writer_pretty(&mut *out, &all)?;
