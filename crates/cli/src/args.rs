@@ -641,13 +641,21 @@ pub(crate) enum TableKind {
     Bits8,
 }
 
+/// Seconds, of which there may be any number, also `inf`.
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds >= 0.0 => Ok(seconds),
+        _ => Err("it has to be a number of at least 0; with `inf` there are none".to_owned()),
+    }
+}
+
 /// Checkpoints of a run, in case that it is interrupted.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Checkpoints")]
 pub(crate) struct CheckpointArgs {
     /// Seconds between checkpoints: files beside the model from which --resume continues, removed once the model is
     /// written
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
     pub(crate) checkpoint: f64,
     /// Continue from the checkpoint of the same command that was interrupted; the files are the same as without
     /// interruption

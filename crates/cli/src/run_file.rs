@@ -78,7 +78,11 @@ impl Invocation {
         if given.try_get_many::<String>("tries").ok().flatten().is_none()
             && let Some(first) = unused(&command, &given).first()
         {
-            return Err(first.into());
+            let has_it = |config: &&Config| config.values.iter().any(|(name, _)| name == first.option);
+            return Err(match config.as_ref().filter(has_it) {
+                Some(config) => Failure::from(first).of_file(&config.path),
+                None => first.into(),
+            });
         }
         let mut invocation = Self { words: all, command, given, config, overrides: false };
         invocation.overrides = invocation.differs_from_config(&words);

@@ -315,6 +315,21 @@ fn models_that_are_none() {
     }
 }
 
+#[test]
+fn seconds_between_checkpoints_are_a_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("made.csv"), csv(',')).unwrap();
+    for seconds in ["nan", "-1", "-inf", "soon"] {
+        let option = format!("--checkpoint={seconds}");
+        refused(folder, &["fit", "made.csv", &option], &[seconds, "a number of at least 0"]);
+    }
+    for seconds in ["0", "0.5", "inf"] {
+        let quick = ["--grid", "4x4", "--window", "2x2", "--iterations", "2", "--checkpoint", seconds];
+        stdout(folder, &[&["fit", "made.csv"], &quick[..]].concat());
+    }
+}
+
 /// The folder of results is made with the first of them, and those around it too.
 #[test]
 fn a_run_that_is_refused_makes_no_folder() {

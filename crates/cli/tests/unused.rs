@@ -66,7 +66,7 @@ fn options_of_a_file_are_refused_like_those_of_the_command_line() {
     stdout(folder, &["fit", "made.csv", "-o", "grid", "--iterations", "3", "--save-config", "grid.toml"]);
     stdout(folder, &["fit", "--config", "grid.toml", "-o", "again"]);
     let error = refused(folder, "fit --config grid.toml -o out --model rap");
-    assert!(error.contains("--grid is of counting grids, and --model rap is none"), "{error}");
+    assert!(error.contains("grid.toml: --grid is of counting grids, and --model rap is none"), "{error}");
 }
 
 /// What is given and what is tried has to be used by a candidate, and need not be by all.
