@@ -8,6 +8,7 @@ use countgrid_evaluation::Candidate;
 use crate::{
     args::{Cli, Command, EvaluationArgs},
     failure::Failure,
+    report::Report,
     unused::{Unused, unused},
 };
 
@@ -62,7 +63,11 @@ pub(crate) struct Choice {
 ///
 /// Each is parsed again from the command line with its values added, so errors have the words that
 /// clap has for it.
-pub(crate) fn choices(args: &EvaluationArgs, given: &[OsString]) -> Result<Vec<Choice>, Failure> {
+pub(crate) fn choices(
+    args: &EvaluationArgs,
+    given: &[OsString],
+    report: &Report,
+) -> Result<Vec<Choice>, Failure> {
     let mut combinations: Vec<Vec<(String, String)>> = vec![Vec::new()];
     for tried in &args.tries {
         let refuse = |problem: String| {
@@ -87,27 +92,19 @@ pub(crate) fn choices(args: &EvaluationArgs, given: &[OsString]) -> Result<Vec<C
             .collect();
     }
     let choices: Vec<Choice> =
-        combinations.into_iter().map(|chosen| Choice::new(given, args, chosen)).collect::<Result<_, _>>()?;
-    // What is given, or tried, has to be used by a candidate.
+        combinations.into_iter().map(|chosen| Choice::new(given, chosen)).collect::<Result<_, _>>()?;
+    // What is given, or tried, should be used by a candidate.
     let by_none = |unused: &&Unused| {
         choices.iter().all(|choice| choice.unused.iter().any(|other| other.option == unused.option))
     };
-    match choices.first().and_then(|first| first.unused.iter().find(by_none)) {
-        Some(unused) => Err(unused.into()),
-        None => Ok(choices),
+    for unused in choices.iter().take(1).flat_map(|first| &first.unused).filter(by_none) {
+        report.note(format_args!("{unused}: it has no effect"));
     }
+    Ok(choices)
 }
 
 impl Choice {
-    fn new(
-        given: &[OsString],
-        args: &EvaluationArgs,
-        chosen: Vec<(String, String)>,
-    ) -> Result<Self, Failure> {
-        if chosen.is_empty() {
-            let candidate = Candidate { name: String::new(), options: args.options()? };
-            return Ok(Self { chosen, args: args.clone(), candidate, unused: Vec::new() });
-        }
+    fn new(given: &[OsString], chosen: Vec<(String, String)>) -> Result<Self, Failure> {
         let end = given.iter().position(|word| word == "--").unwrap_or(given.len());
         let mut words = given.to_vec();
         let added = chosen.iter().flat_map(|(option, value)| match value.split_once('/') {

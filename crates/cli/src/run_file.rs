@@ -16,7 +16,8 @@ use crate::{
     args::Cli,
     config::{Config, OF_COMMAND_LINE, is_flag, name_of, with_config},
     failure::Failure,
-    unused::unused,
+    report::Report,
+    unused::{Unused, unused},
 };
 
 /// What the name of a file of options is beside a map.
@@ -45,6 +46,7 @@ pub(crate) struct Invocation {
     config: Option<Config>,
     /// What the command line gives besides what is in the file, or otherwise.
     overrides: bool,
+    unused: Vec<Unused>,
 }
 
 impl Invocation {
@@ -74,19 +76,22 @@ impl Invocation {
             }
             None => (program, matches),
         };
-        // Of several candidates one may use what the others do not.
-        if given.try_get_many::<String>("tries").ok().flatten().is_none()
-            && let Some(first) = unused(&command, &given).first()
-        {
+        let unused = unused(&command, &given);
+        if let Some(first) = unused.iter().find(|unused| unused.is_refused(&command)) {
             let has_it = |config: &&Config| config.values.iter().any(|(name, _)| name == first.option);
             return Err(match config.as_ref().filter(has_it) {
                 Some(config) => Failure::from(first).of_file(&config.path),
                 None => first.into(),
             });
         }
-        let mut invocation = Self { words: all, command, given, config, overrides: false };
+        let mut invocation = Self { words: all, command, given, config, overrides: false, unused };
         invocation.overrides = invocation.differs_from_config(&words);
         Ok((cli, invocation))
+    }
+
+    /// Tells of the options that are without effect, of a command that fits one model.
+    pub(crate) fn tell_unused(&self, report: &Report) {
+        self.unused.iter().for_each(|unused| report.note(format_args!("{unused}: it has no effect")));
     }
 
     /// The file of options, of which no other is made.

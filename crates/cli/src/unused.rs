@@ -1,4 +1,6 @@
-//! Options that the model, the classifier or the method of a run does not use: what is given without effect is refused.
+//! Options that the model, the classifier or the method of a run does not use: what is given without effect is told, or refused.
+
+use std::fmt;
 
 use clap::{Arg, ArgMatches, Command, parser::ValueSource};
 
@@ -147,6 +149,16 @@ const GROUPS: &[Group] = &[
     },
 ];
 
+/// Who gives one of these has forgotten `--model`, and would miss a file, or have another model than was meant.
+const REFUSED: [&str; 6] = [
+    "trace",
+    "features-from",
+    "feature-columns",
+    "concentration",
+    "learn-concentration",
+    "componential-iterations",
+];
+
 impl Group {
     fn has(&self, value: &str) -> bool {
         self.values.iter().any(|list| list.contains(&value))
@@ -185,13 +197,25 @@ pub(crate) fn unused(command: &Command, given: &ArgMatches) -> Vec<Unused> {
     found
 }
 
+impl Unused {
+    /// Whether it is refused: some are, and all of a map, which is of one model. Others are told, so that models can be compared by commands
+    /// that differ in `--model` alone.
+    pub(crate) fn is_refused(&self, command: &Command) -> bool {
+        command.get_name() == "map" || REFUSED.contains(&self.option)
+    }
+}
+
+impl fmt::Display for Unused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { option, group: Group { by, what, .. }, value, .. } = self;
+        write!(f, "--{option} is of {what}, and --{by} {value} is none")
+    }
+}
+
 impl From<&Unused> for Failure {
     fn from(unused: &Unused) -> Self {
-        let Unused { option, group: Group { by, what, .. }, value, others } = unused;
-        Self::new(
-            format_args!("--{option} is of {what}, and --{by} {value} is none"),
-            format_args!("leave --{option} out, or take --{by} {}", others.join(" or ")),
-        )
+        let Unused { option, group: Group { by, .. }, others, .. } = unused;
+        Self::new(unused, format_args!("leave --{option} out, or take --{by} {}", others.join(" or ")))
     }
 }
 

@@ -10,8 +10,7 @@ use serde_json::Value;
 const SMALL: [&str; 4] = ["--iterations", "15", "--grid", "6x6"];
 
 fn last(folder: &Path, args: &[&str]) -> Value {
-    let small = if args.contains(&"--model") { &SMALL[..2] } else { &SMALL[..] }; // others have no --grid
-    let printed = stdout(folder, &[&["crossval", "made.csv", "--json"], small, args].concat());
+    let printed = stdout(folder, &[&["crossval", "made.csv", "--json"], &SMALL[..], args].concat());
     let accuracy = printed.lines().rfind(|line| line.contains("\"event\":\"accuracy\"")).unwrap();
     serde_json::from_str(accuracy).unwrap()
 }
@@ -131,18 +130,12 @@ fn mistakes_are_told() {
         (&["made.csv", "--folds", "31"][..], ["boats", "30 documents"]),
         (&["made.csv", "--folds", "1"], ["1 folds", "take --folds of at least 2"]),
         (&["made.csv", "--repeats", "0"], ["no repetition", "take --repeats of at least 1"]),
-        (
-            &["made.csv", "--classifier", "nearest", "--neighbours", "0"],
-            ["without neighbours", "take --neighbours of at least 1"],
-        ),
+        (&["made.csv", "--neighbours", "0"], ["without neighbours", "take --neighbours of at least 1"]),
         (&["made.csv", "--tokens", "0"], ["--tokens 0", "above 0"]),
         (&["made.csv", "--tokens", "1e31"], ["--tokens 1", "1e30"]),
         (&["made.csv", "--try", "tokens=5,0"], ["--tokens 0", "above 0"]),
         (&["made.csv", "--model", "hmm", "--tokens", "5"], ["an hmm takes sequences", "leave --tokens out"]),
-        (
-            &["made.csv", "--classifier", "svm", "--penalty", "nan"],
-            ["NaN is no penalty", "take a --penalty above 0"],
-        ),
+        (&["made.csv", "--penalty", "nan"], ["NaN is no penalty", "take a --penalty above 0"]),
         (&["made.csv", "--min-count", "1000"], ["no word is left", "--min-count"]),
         (&["plain.csv"], ["0 labels", "--label-column"]),
         (&["one.csv"], ["1 labels", "--label-column"]),

@@ -198,15 +198,15 @@ fn a_dual_wing_places_documents_by_words_and_features() {
 fn crossval_tells_labels_in_topic_space() {
     let folder = folder();
     for options in [
-        "--model harmonium --features posterior --metric cosine --batch 10",
-        "--model harmonium --features samples --method langevin --draws 60 --batch 10",
-        "--model rap --features posterior --epochs 300 --batch 10",
-        "--model lsi --features posterior --metric cosine",
-        "--model lda --features posterior",
+        ["--model", "harmonium", "--features", "posterior", "--metric", "cosine"].as_slice(),
+        &["--model", "harmonium", "--features", "samples", "--method", "langevin", "--draws", "60"],
+        &["--model", "rap", "--features", "posterior", "--epochs", "300"],
+        &["--model", "lsi", "--features", "posterior", "--metric", "cosine"],
+        &["--model", "lda", "--features", "posterior"],
     ] {
         let mut args = vec!["crossval", "made.csv", "--classifier", "nearest", "--json"];
-        args.extend("--topics 4 --folds 3".split(' '));
-        args.extend(options.split(' '));
+        args.extend("--topics 4 --folds 3 --batch 10".split(' '));
+        args.extend(options);
         let printed = stdout(folder.path(), &args);
         let reported = printed.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let accuracy = reported
@@ -289,7 +289,7 @@ fn what_makes_no_sense_is_refused_with_a_remedy() {
             ],
             "divergence",
         ),
-        (vec!["crossval", "made.csv", "--metric", "cosine"], "--metric is of nearest neighbours"),
+        (vec!["crossval", "made.csv", "--metric", "cosine"], "is for nearest neighbours"),
     ] {
         let refused = run(folder, &args);
         let error = String::from_utf8_lossy(&refused.stderr).into_owned();

@@ -161,7 +161,7 @@ fn a_run_that_reads_ends_at_once() {
         &["map", "/dev/stdin", "-o", "m", "--model", "zip-gtm"],
         &["crossval", "/dev/stdin", "-o", "m.csv"],
         &["crossval", "/dev/stdin", "-o", "m.csv", "--model", "hmm", "--text-column", "text"],
-        &["sweep", "/dev/stdin", "--try", "tokens=2,3", "-o", "m"],
+        &["sweep", "/dev/stdin", "--try", "topics=2,3", "-o", "m"],
         &["embed", "g.st", "/dev/stdin", "-o", "m.csv"],
     ] {
         for signal in ["-INT", "-TERM"] {
@@ -208,7 +208,8 @@ fn twice_leaves_nothing() {
 /// Begins an evaluation whose fits do not end by themselves, ends it by one signal, and returns what it said.
 fn evaluation_ended(folder: &std::path::Path, args: &[&str]) -> String {
     // On a small grid the bound soon is a fixed point, at which a fit ends whatever its tolerance.
-    let endless = ["--folds", "2", "--iterations", "100000000", "--tolerance", "0", "--json"];
+    let endless =
+        ["--folds", "2", "--grid", "200x200", "--iterations", "100000000", "--tolerance", "0", "--json"];
     let mut child = signalled(folder, &[args, &endless[..]].concat())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -230,19 +231,18 @@ fn evaluation_ended(folder: &std::path::Path, args: &[&str]) -> String {
 
 #[test]
 fn evaluations_keep_earlier_results() {
-    for model in [&["--grid", "200x200"][..], &["--model", "lda"], &["--model", "mixture"]] {
+    for model in ["grid", "lda", "mixture"] {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
         fs::write(folder.path().join("found.csv"), "from last time").unwrap();
-        let to = |table| [&["crossval", "made.csv", "-o", table], model].concat();
-        evaluation_ended(folder.path(), &to("found.csv"));
+        evaluation_ended(folder.path(), &["crossval", "made.csv", "-o", "found.csv", "--model", model]);
         assert_eq!(fs::read_to_string(folder.path().join("found.csv")).unwrap(), "from last time");
-        evaluation_ended(folder.path(), &to("new.csv"));
+        evaluation_ended(folder.path(), &["crossval", "made.csv", "-o", "new.csv", "--model", model]);
         assert!(!folder.path().join("new.csv").exists()); // of no prediction
     }
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("made.csv"), csv(',')).unwrap();
-    evaluation_ended(folder.path(), &["sweep", "made.csv", "--grid", "200x200", "--try", "tokens=2,3"]);
+    evaluation_ended(folder.path(), &["sweep", "made.csv", "--try", "topics=2,3"]);
 }
 
 #[cfg(target_os = "linux")]

@@ -136,7 +136,7 @@ fn stop_words_from_a_pipe_are_read_once() {
     let fit = |stop_words: &str, to: &str| {
         let program = env!("CARGO_BIN_EXE_countgrid");
         let command = format!(
-            "{program} fit a.csv -o {to} --model harmonium --topics 2 --epochs 2 \
+            "{program} fit a.csv -o {to} --grid 4x4 --window 2x2 --iterations 2 --model harmonium --topics 2 --epochs 2 \
              --quiet --stop-words {stop_words}"
         );
         let done = std::process::Command::new("bash")

@@ -37,7 +37,7 @@ pub(crate) fn run(
     output.into_iter().chain(saved).try_for_each(check_writable)?;
     let report = Report::new(args.reporting.quiet, args.reporting.json);
     args.options()?;
-    let choices = choices(args, &invocation.words)?;
+    let choices = choices(args, &invocation.words, &report)?;
     threads::run(args.fit.threads, || match args.fit.precision {
         Precision::F32 => cross_validated::<f32>(args, output, &choices, &report, interrupt),
         Precision::F64 => cross_validated::<f64>(args, output, &choices, &report, interrupt),

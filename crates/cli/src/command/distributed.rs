@@ -16,7 +16,7 @@ use crate::{
     args::{FinishArgs, FitModel, MergeArgs, PartialArgs, Precision, StartArgs, StepArgs},
     collection::{Input, block_limits, named_inputs, scaling, word_options},
     failure::Failure,
-    files::make_folder,
+    files::{check_folder, make_folder},
     interrupt::Interrupt,
     report::Report,
     run_file::{self, Invocation, WorkedOut},
@@ -33,6 +33,7 @@ pub(crate) fn start(args: &StartArgs, invocation: &Invocation, interrupt: &Inter
     }
     let options = GridModel::new(args.model == FitModel::Componential, &args.componential, &args.fit)?;
     let report = Report::new(args.reporting.quiet, args.reporting.json);
+    invocation.tell_unused(&report);
     let mut inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
     inputs.extend(args.config.config.clone());
     let run_file = invocation.file_in(&args.output)?;
@@ -41,9 +42,7 @@ pub(crate) fn start(args: &StartArgs, invocation: &Invocation, interrupt: &Inter
         .map(|part| args.output.join(format!("documents-{part:04}.safetensors")))
         .collect();
     check_outputs(inputs, documents.iter().chain([&state]).chain(&run_file))?;
-    if !args.output.exists() {
-        check_writable(&args.output)?; // as a name, which is as good as a folder's
-    }
+    check_folder(&args.output, documents.iter().chain([&state]).chain(&run_file))?;
     threads::run(args.fit.threads, || {
         let (report, interrupt, options) = (&report, interrupt, (&options, invocation, run_file.as_deref()));
         match args.fit.precision {

@@ -31,6 +31,7 @@ pub(crate) fn run(args: &FitArgs, invocation: &Invocation, interrupt: &Interrupt
         return harmonium::fit(args, kind, invocation, interrupt);
     }
     let report = Report::new(args.reporting.quiet, args.reporting.json);
+    invocation.tell_unused(&report);
     let mut inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
     inputs.extend(args.config.config.clone());
     let (checkpoint, saved) = (Checkpoints::path_beside(&args.output), &args.saving.save_config);

@@ -43,6 +43,7 @@ pub(crate) fn fit(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let report = Report::new(args.reporting.quiet, args.reporting.json);
+    invocation.tell_unused(&report);
     let mut inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
     inputs.extend(args.features.features_from.iter().chain(&args.config.config).cloned());
     let checkpoint = Checkpoints::path_beside(&args.output);

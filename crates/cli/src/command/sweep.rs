@@ -40,7 +40,7 @@ pub(crate) fn run(args: &SweepArgs, invocation: &Invocation, interrupt: &Interru
     if args.numeric {
         return Err(Failure::new("a sweep compares accuracies, and --numeric has none", "take crossval"));
     }
-    let choices = choices(args, &invocation.words)?;
+    let choices = choices(args, &invocation.words, &report)?;
     let mut inputs = named_inputs(&args.paths, &args.read, Some(&args.words));
     inputs.extend(args.config.config.clone());
     let run_file = invocation.file_in(folder)?;
