@@ -284,6 +284,20 @@ proptest! {
         case.bytes(|x| x as u8);
     }
     #[test]
+    fn small_windows_of_bytes_with_means_in_floats(case in small_windows()) {
+        let (filter, table) = (case.filter(), case.read(|x| x as u8));
+        case.each::<u8, u16, f32>(
+            &table,
+            -1.0,
+            &|table, out, scratch| filter.means(table, out, scratch),
+            &|window, count, found| {
+                // Both are below 2^24, so that the quotient is rounded once.
+                let sum: u16 = window.iter().map(|&x| u16::from(x)).sum();
+                assert_eq!(found.to_bits() << 1, (f32::from(sum) / count as f32).to_bits() << 1);
+            },
+        );
+    }
+    #[test]
     fn small_windows_of_bytes_in_any_layout(case in cases::<2>(12), sides in [0usize..4, 0..4]) {
         let sides = sides.map(|n| 2 * n + 1);
         Case(Problem { sides, ..case.0 }).bytes(|x| (x + 50) as u8 * 2 + 55);
