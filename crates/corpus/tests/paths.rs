@@ -68,6 +68,10 @@ fn a_column_may_come_with_a_later_path() {
     let expected = [year(&[None, None, None, None, Some(2004.0)])];
     assert_eq!(columns(&paths, &named("year")).unwrap(), expected);
     assert_eq!(columns(&paths, &keep(KeepColumns::All)).unwrap(), expected);
+    // Also where the first has others.
+    let (_folder, others) =
+        files([("a.csv", "text,place\nred ants,wood\n"), ("b.csv", "text,year\nblue ants,2004\n")]);
+    assert_eq!(columns(&others, &named("year")).unwrap(), [year(&[None, Some(2004.0)])]);
     let missed = columns(&paths, &named("month")).unwrap_err();
     assert!(matches!(&missed, CorpusError::NoSuchColumn { name, .. } if name == "month"), "{missed}");
     let missed = columns(&paths[..1], &named("year")).unwrap_err();
