@@ -1,5 +1,6 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+// A panic of the library becomes an error.
+libfuzzer_sys::fuzz_target!(init: countgrid_io::fuzzing::ignore_contained_panics(), |data: &[u8]| {
     _ = countgrid_io::fuzzing::mail(data);
 });

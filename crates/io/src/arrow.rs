@@ -26,9 +26,8 @@ use arrow_schema::{ArrowError, DataType, SchemaRef, TimeUnit};
 use flatbuffers::FlatBufferBuilder;
 
 use crate::codec::{Codec, decompress, room};
-use crate::columnar::{
-    Cells, Columnar, Unit, contained, date, decimal, decimal_of, float, time, timestamp, write,
-};
+use crate::columnar::{Cells, Columnar, Unit, date, decimal, decimal_of, float, time, timestamp, write};
+use crate::contained::contained;
 use crate::error::Problem;
 use crate::source::problem_of;
 

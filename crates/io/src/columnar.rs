@@ -1,6 +1,5 @@
 //! Files of columns (Parquet, Arrow), as tables. Memory holds a run of rows of the columns that are in use, and the text of one row.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use crate::calendar::calendar;
@@ -168,20 +167,6 @@ pub(crate) fn read<T, E: From<ReadError>>(
     let (cells, roles) = (Cells::new(limit), Vec::new());
     let mut records = Records { columns, cells, names, begun: false, row: 0, roles, file, budget };
     Ok((table(&mut records)?, left_out))
-}
-
-/// What a library returns, or an error where it panics: those that decode Parquet and Arrow index and slice by numbers of the file
-/// in places, such as the lengths of values in a page, that no check before them can reach without decoding the page itself. What they
-/// were working on is dropped.
-pub(crate) fn contained<T>(
-    kind: &'static str,
-    work: impl FnOnce() -> Result<T, Problem>,
-) -> Result<T, Problem> {
-    #[cfg(feature = "fuzzing")]
-    let _inside = crate::fuzzing::Contained::begin();
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        Err(Problem::Damaged { kind, what: "its values contradict its lengths and types".to_owned() })
-    })
 }
 
 /// A number of the shortest digits that are read as it; very large and very small ones with an exponent.

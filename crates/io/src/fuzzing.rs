@@ -259,35 +259,39 @@ pub fn office(data: &[u8]) -> bool {
     read
 }
 
-#[cfg(any(feature = "arrow", feature = "parquet"))]
+#[cfg(any(feature = "arrow", feature = "mail", feature = "parquet"))]
 thread_local! {
     static CONTAINED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
 /// Where a panic of a library becomes an error: a fuzzer's hook, which ends the program, is not to mind it.
-#[cfg(any(feature = "arrow", feature = "parquet"))]
+#[cfg(any(feature = "arrow", feature = "mail", feature = "parquet"))]
 #[derive(Debug)]
 pub(crate) struct Contained(bool);
 
-#[cfg(any(feature = "arrow", feature = "parquet"))]
+#[cfg(any(feature = "arrow", feature = "mail", feature = "parquet"))]
 impl Contained {
     pub(crate) fn begin() -> Self {
         Self(CONTAINED.replace(true))
     }
 }
 
-#[cfg(any(feature = "arrow", feature = "parquet"))]
+#[cfg(any(feature = "arrow", feature = "mail", feature = "parquet"))]
 impl Drop for Contained {
     fn drop(&mut self) {
         CONTAINED.set(self.0);
     }
 }
 
-/// Whether this thread is where a panic becomes an error.
-#[cfg(any(feature = "arrow", feature = "parquet"))]
-#[must_use]
-pub fn is_contained() -> bool {
-    CONTAINED.get()
+/// Has the hook of panics, by which a fuzzer ends the program, mind those alone that do not become an error.
+#[cfg(any(feature = "arrow", feature = "mail", feature = "parquet"))]
+pub fn ignore_contained_panics() {
+    let ends = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !CONTAINED.get() {
+            ends(panic);
+        }
+    }));
 }
 
 /// Any bytes as a workbook; or as the file of cells of one, which chance would not compress. The first byte says of which kind.

@@ -61,6 +61,8 @@ mod codec;
 #[cfg(any(feature = "arrow", feature = "parquet"))]
 mod columnar;
 mod columns;
+#[cfg(any(feature = "arrow", feature = "mail", feature = "parquet"))]
+mod contained;
 mod detect;
 mod document;
 mod docword;

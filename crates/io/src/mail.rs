@@ -4,6 +4,7 @@ use std::io::BufRead;
 
 use mail_parser::{HeaderName, Message, MessageParser, MimeHeaders, PartType};
 
+use crate::contained::contained;
 use crate::error::Problem;
 use crate::page::page;
 use crate::source::problem_of;
@@ -73,7 +74,7 @@ pub(crate) fn is_mailbox(head: &[u8]) -> bool {
 /// A message: its words are those of its subject and of the parts that are text and are no attachments.
 pub(crate) fn mail(bytes: &[u8]) -> Result<Mail, Problem> {
     let damaged = || Problem::Damaged { kind: "mail", what: "its headers cannot be read".to_owned() };
-    let message = MessageParser::default().parse(bytes).ok_or_else(damaged)?;
+    let message = contained("mail", || MessageParser::default().parse(bytes).ok_or_else(damaged))?;
     if is_encrypted(&message) {
         return Err(Problem::Unsupported { kind: "an encrypted mail" });
     }

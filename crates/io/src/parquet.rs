@@ -22,9 +22,8 @@ use parquet::file::metadata::{
 use parquet::schema::types::ColumnDescriptor;
 
 use crate::codec::Codec;
-use crate::columnar::{
-    Cells, Columnar, Unit, contained, date, decimal, decimal_of, float, time, timestamp, write,
-};
+use crate::columnar::{Cells, Columnar, Unit, date, decimal, decimal_of, float, time, timestamp, write};
+use crate::contained::contained;
 use crate::error::Problem;
 use crate::parquet::pages::{Pages, Refused};
 use crate::parquet::thrift::{Wrong, check_metadata};
