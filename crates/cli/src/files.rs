@@ -79,7 +79,11 @@ impl Files {
             Self { folder, page, layers, used, model, points, places, svg, png, skipped, run_file, options };
         let checkpoint = Checkpoints::path_beside(&files.model);
         check_outputs(inputs, files.written(topographic).into_iter().chain([checkpoint.as_path()]))?;
-        check_folder(&files.folder, files.written(topographic))?;
+        if files.folder.exists() {
+            files.written(topographic).into_iter().try_for_each(check_writable)?;
+        } else {
+            check_writable(&files.folder)?; // as a name, which is as good as a folder's
+        }
         Ok(files)
     }
 
@@ -156,7 +160,14 @@ impl Files {
     /// All or none: files get their names once all of them, and last the model, have been written.
     pub(crate) fn write(&self, rendered: &[(&Path, Vec<u8>)], model: &ModelFile) -> Result<(), Failure> {
         let made = !self.folder.exists();
-        make_folder(&self.folder)?;
+        if made {
+            fs::create_dir(&self.folder).map_err(|error| {
+                Failure::new(
+                    format_args!("{}: {error}", self.folder.display()),
+                    "name another folder (--output)",
+                )
+            })?;
+        }
         let written = self.write_all(rendered, model);
         if written.is_err() && made {
             let _not_empty = fs::remove_dir(&self.folder);
